@@ -18,14 +18,14 @@ const MOST_BYTES: usize = 64 << 10;
 const MOST_CHUNKS: u32 = 32;
 
 /// Passes a body through, and yields once after [`MOST_BYTES`] or [`MOST_CHUNKS`] without waiting.
-pub(crate) struct FairBody<B> {
+pub struct FairBody<B> {
     body: B,
     bytes: usize,
     chunks: u32,
 }
 
 impl<B> FairBody<B> {
-    pub(crate) fn new(body: B) -> FairBody<B> {
+    pub fn new(body: B) -> FairBody<B> {
         FairBody { body, bytes: 0, chunks: 0 }
     }
 }

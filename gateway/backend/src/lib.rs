@@ -38,7 +38,7 @@ pub use circuits::{Circuit, CircuitReport, Circuits, Permit};
 pub use credentials::{apply_credentials, client_credential_vendor};
 pub use discovery::{Announcement, Discovery};
 pub use embeddings::RemoteEmbedder;
-pub(crate) use fair::FairBody;
+pub use fair::FairBody;
 pub use model::RemoteModel;
 pub use models::{list_models, render_models};
 pub use probe::{FormatSupport, Probe, probe_formats};

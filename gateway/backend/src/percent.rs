@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Decodes percent escapes until none is left, in one pass. Escapes do not overlap, so their order does not matter.
-pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, [u8]> {
+pub fn decode(bytes: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr(b'%', bytes).is_none() {
         return Cow::Borrowed(bytes);
     }

@@ -7,7 +7,7 @@
 
 mod backends;
 mod chosen;
-pub(crate) mod client_files;
+pub mod client_files;
 pub mod env_vars;
 mod explore;
 mod files;

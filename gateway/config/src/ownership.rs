@@ -142,7 +142,7 @@ impl Access {
 }
 
 /// The user of this process.
-pub(crate) fn user() -> u32 {
+pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
@@ -166,7 +166,7 @@ pub fn check_owner(
 ///
 /// # Errors
 /// [`OwnershipError`].
-pub(crate) fn check_closed(path: &Path, variable: &'static str) -> Result<(), OwnershipError> {
+pub fn check_closed(path: &Path, variable: &'static str) -> Result<(), OwnershipError> {
     let metadata = path.symlink_metadata().map_err(failed(path))?;
     check_owner(path, &metadata, (metadata.is_dir(), "directory"), variable)?;
     match metadata.mode() & 0o777 {

@@ -67,15 +67,15 @@ pub fn state_dir() -> Result<PathBuf, ConfigError> {
 
 /// The state directory, and what was changed about it just now.
 pub(crate) struct StateDir {
-    pub(crate) path: PathBuf,
-    pub(crate) notice: Option<String>,
+    pub path: PathBuf,
+    pub notice: Option<String>,
 }
 
 /// [`state_dir`] without the warning.
 ///
 /// # Errors
 /// As [`state_dir`].
-pub(crate) fn closed_state_dir() -> Result<StateDir, ConfigError> {
+pub fn closed_state_dir() -> Result<StateDir, ConfigError> {
     let path = state_dir_path()?;
     #[cfg(unix)]
     let notice = OwnDirectory::examine(&path, env_vars::STATE_DIR)?.close()?;
@@ -88,7 +88,7 @@ pub(crate) fn closed_state_dir() -> Result<StateDir, ConfigError> {
 ///
 /// # Errors
 /// [`ConfigError::StateDirectory`].
-pub(crate) fn check_state_dir(path: &Path) -> Result<(), ConfigError> {
+pub fn check_state_dir(path: &Path) -> Result<(), ConfigError> {
     #[cfg(unix)]
     OwnDirectory::examine(path, env_vars::STATE_DIR)?;
     #[cfg(not(unix))]
@@ -100,7 +100,7 @@ pub(crate) fn check_state_dir(path: &Path) -> Result<(), ConfigError> {
 ///
 /// # Errors
 /// [`ConfigError::NoHome`] without a home directory and without the environment variable.
-pub(crate) fn state_dir_path() -> Result<PathBuf, ConfigError> {
+pub fn state_dir_path() -> Result<PathBuf, ConfigError> {
     match from_environment(env_vars::STATE_DIR) {
         Some(path) => Ok(path),
         None => {

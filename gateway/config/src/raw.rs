@@ -396,7 +396,7 @@ pub(crate) struct WikiDigest {
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Journal {
+pub struct Journal {
     /// Repository of its own, bare or not, made if it is missing. Default: the ref `refs/muninn/journal` of each repository.
     pub(crate) path: Option<String>,
     /// Author of entries, `NAME <ADDRESS>`. Default: that of git's configuration.

@@ -20,7 +20,7 @@ use muninn_wire::answer::Answer;
 const EXPLORE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Answers a prompt and fills in its receipt.
-pub(crate) async fn answer(
+pub async fn answer(
     app: &Arc<App>,
     settings: &Settings,
     caller: &Caller,

@@ -35,8 +35,8 @@ mod worklog;
 mod workspace;
 mod workspaces;
 
-pub(crate) use context_model::answer as answer_with_context;
-pub(crate) use deep::{ProgressReceiver, ProgressSender, choose_deep_lane, rename_candidates, strip_deep_suffix};
+pub use context_model::answer as answer_with_context;
+pub use deep::{ProgressReceiver, ProgressSender, choose_deep_lane, rename_candidates, strip_deep_suffix};
 pub use embedder::{ConfiguredEmbedder, EmbedderError};
 pub use explore::{ExplorerError, explorer};
 pub use journal::{
@@ -46,7 +46,7 @@ pub use knowledge::{
     Draft, Finding, ImportError, ListedFile, NewError, WriteError, check_knowledge, import_knowledge, list_knowledge,
     new_knowledge,
 };
-pub(crate) use learn::{AnswerRecorder, ObservedAnswer, ObservedRequest, Observing, SummarizerChoice};
+pub use learn::{AnswerRecorder, ObservedAnswer, ObservedRequest, Observing, SummarizerChoice};
 pub use local::{HookSession, HookTool, HookTurn, LocalReply, LocalRequest};
 pub use memory::{
     ChoreError, ConflictView, Fact, FactKind, Kept, MemoryError, RecallQuery, RecalledMemory, ReconcileRequest,
@@ -60,7 +60,7 @@ pub use tools::{
     ClientTool, ModelUse, ResourceKind, ResourceText, ToolReply, ToolRequest, ToolRequestKind, ToolResult, ToolSet,
     client_tools,
 };
-pub(crate) use turn::{Plan, PlanRequest, millis, new_receipt, plan, replay_only};
+pub use turn::{Plan, PlanRequest, millis, new_receipt, plan, replay_only};
 pub use wiki::{FoundPage, ListedPage, PageView, Wiki, WikiContext, wiki_folder};
 pub use worklog::{SessionWorklog, ToolCall, ToolOutcome, WorklogStatus, WorklogUseError};
 pub use workspace::{RefreshError, Workspace, WorkspaceSettings};

@@ -26,7 +26,7 @@ const SOURCE_KEYS: [&str; 5] = ["source", "path", "id", "commit_id", "receipt"];
 
 /// Where events are logged.
 #[derive(Clone)]
-pub(crate) struct SignalLog {
+pub struct SignalLog {
     personal: Arc<Personal>,
     keep_days: u32,
     known: Arc<Mutex<HashSet<String>>>,
@@ -87,7 +87,7 @@ fn gather(found: &Value, sources: &mut Vec<String>) {
 
 impl App {
     /// Where events of a caller's sessions are logged, if they are.
-    pub(crate) fn signals_of(&self, caller: &Caller) -> Option<SignalLog> {
+    pub fn signals_of(&self, caller: &Caller) -> Option<SignalLog> {
         let config = &self.settings().config.personal;
         if !config.signals {
             return None;

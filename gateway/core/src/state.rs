@@ -48,13 +48,13 @@ pub struct App {
     /// Rate limits and circuits: the store's counters, or this process's own where there is no store.
     pub counters: Arc<dyn Counters>,
     /// Explorations that run in the background of conversations.
-    pub(crate) explorations: BackgroundExplorations,
+    pub explorations: BackgroundExplorations,
     /// The thread that learns from conversations.
-    pub(crate) learner: Learner,
+    pub learner: Learner,
     /// The client for the gateway's own requests to models; started by the first one.
     blocking_client: OnceLock<Option<BlockingClient>>,
     /// The user's personal memory, if it is to be used. Its place is fixed when the process starts.
-    pub(crate) personal: Option<Arc<Personal>>,
+    pub personal: Option<Arc<Personal>>,
     /// The turns whose events are logged.
     pub(super) signalled: Arc<Mutex<HashSet<String>>>,
     /// The user's state directory.

@@ -29,7 +29,7 @@ pub(super) use budget::preview;
 use planner::TurnPlanner;
 
 /// The insertions that a request's body gets, and the receipt of them.
-pub(crate) struct Plan {
+pub struct Plan {
     /// The bytes to insert, and where.
     pub insertions: Vec<Insertion>,
     /// The receipt, still without backend and total time.
@@ -77,7 +77,7 @@ impl NoPackReason {
 
 /// An empty receipt for a request that arrived now.
 #[must_use]
-pub(crate) fn new_receipt(app: &App, caller: &Caller, format: WireFormat, id: &str, model: &str) -> Receipt {
+pub fn new_receipt(app: &App, caller: &Caller, format: WireFormat, id: &str, model: &str) -> Receipt {
     Receipt {
         format: Receipt::format_name(format).to_owned(),
         key: Some(caller.name().to_owned()).filter(|name| !name.is_empty()),
@@ -87,24 +87,24 @@ pub(crate) fn new_receipt(app: &App, caller: &Caller, format: WireFormat, id: &s
 }
 
 /// What planning needs of a request.
-pub(crate) struct PlanRequest<'a, 'p> {
-    pub(crate) caller: &'a Caller,
-    pub(crate) headers: &'a HeaderMap,
-    pub(crate) prompt: &'a Prompt<'p>,
+pub struct PlanRequest<'a, 'p> {
+    pub caller: &'a Caller,
+    pub headers: &'a HeaderMap,
+    pub prompt: &'a Prompt<'p>,
     /// The backend's context window in tokens, where known.
-    pub(crate) window: Option<u32>,
+    pub window: Option<u32>,
     /// The prices of the first candidate's tokens.
-    pub(crate) prices: Prices,
+    pub prices: Prices,
     /// Whether a model explores for the newest question.
-    pub(crate) deep: DeepLane,
+    pub deep: DeepLane,
     /// Receives the progress of an inline exploration.
-    pub(crate) progress: ProgressSender,
+    pub progress: ProgressSender,
     /// Whether the first block of a conversation begins with the preamble. Hooks give it at the start of a session.
-    pub(crate) with_preamble: bool,
+    pub with_preamble: bool,
 }
 
 /// Plans what goes into a prompt: identifies the request, replays earlier blocks, and adds a block for the newest turn.
-pub(crate) async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: Receipt) -> Plan {
+pub async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: Receipt) -> Plan {
     let PlanRequest { caller, headers, prompt, window, prices, deep, progress, with_preamble } = request;
     let mode = Mode::of(headers);
     let mut plan = Plan { insertions: Vec::new(), receipt, block: None, mode };
@@ -140,12 +140,7 @@ pub(crate) async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: 
 }
 
 /// The replayed blocks alone, for a client that counts a prompt's tokens. The request leaves no trace in the ledger.
-pub(crate) async fn replay_only(
-    app: &App,
-    caller: &Caller,
-    headers: &HeaderMap,
-    prompt: &Prompt<'_>,
-) -> Vec<Insertion> {
+pub async fn replay_only(app: &App, caller: &Caller, headers: &HeaderMap, prompt: &Prompt<'_>) -> Vec<Insertion> {
     if Mode::of(headers) == Mode::Bypass {
         return Vec::new();
     }
@@ -244,7 +239,7 @@ pub(super) fn now_ms() -> i64 {
 
 /// Milliseconds with the precision that receipts show.
 #[must_use]
-pub(crate) fn millis(duration: Duration) -> f64 {
+pub fn millis(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e5).round() / 100.0
 }
 

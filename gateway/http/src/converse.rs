@@ -300,24 +300,24 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
     let prompt = Prompt::parse(format, &body)
         .map_err(|error| Refusal { kind: ErrorKind::InvalidRequest, message: error.to_string() })?;
     let model = prompt.model().map(Text::decode).unwrap_or_default();
-    caller.check_model(app::strip_deep_suffix(settings, &model).0, &prompt.members)?;
-    let receipt = app::new_receipt(app, caller, format, id, &model);
+    caller.check_model(muninn_core::strip_deep_suffix(settings, &model).0, &prompt.members)?;
+    let receipt = muninn_core::new_receipt(app, caller, format, id, &model);
     let streamed = prompt.stream();
-    let (plain, has_suffix) = app::strip_deep_suffix(settings, &model);
+    let (plain, has_suffix) = muninn_core::strip_deep_suffix(settings, &model);
     let allowed = |backend: &str| caller.may_use_backend(backend);
     let mut candidates = match settings.router.route_for(format, plain, client, &allowed).await? {
         Target::Context => {
-            let (answer, receipt) = app::answer_with_context(app, settings, caller, client, &prompt, receipt).await;
+            let (answer, receipt) = muninn_core::answer_with_context(app, settings, caller, client, &prompt, receipt).await;
             return Ok((Route::Context(Box::new(answer), streamed), receipt));
         }
         Target::Candidates(candidates) => candidates,
     };
     if has_suffix {
-        app::rename_candidates(&mut candidates, plain);
+        muninn_core::rename_candidates(&mut candidates, plain);
     }
     // The block must fit the smallest window of all candidates.
     let window = candidates.iter().filter_map(|candidate| candidate.backend.context_window).min();
-    let Plan { insertions, mut receipt, .. } = app::plan(
+    let Plan { insertions, mut receipt, .. } = muninn_core::plan(
         app,
         PlanRequest {
             caller,
@@ -325,7 +325,7 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
             prompt: &prompt,
             window,
             prices: candidates.first().map(|candidate| candidate.backend.prices).unwrap_or_default(),
-            deep: app::choose_deep_lane(app, settings, caller, client, has_suffix, (&candidates, plain)),
+            deep: muninn_core::choose_deep_lane(app, settings, caller, client, has_suffix, (&candidates, plain)),
             progress,
             with_preamble: true,
         },

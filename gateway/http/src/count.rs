@@ -17,7 +17,7 @@ use super::refusal::{Client, forbid};
 use super::{Shared, Worker, body, reply};
 use muninn_backend::access::{Caller, Forbidden};
 use muninn_backend::{Candidate, Target};
-use muninn_core::{self, Settings};
+use muninn_core::Settings;
 use muninn_wire::error::{ErrorKind, Failure};
 use muninn_wire::splice;
 use muninn_wire::{Insertion, Prompt, Text, WireFormat, convert};
@@ -93,7 +93,7 @@ async fn plan(
     let caller = Caller::of(&parts.extensions);
     let prompt = Prompt::parse(format, body).map_err(|error| failed(ErrorKind::InvalidRequest, error.to_string()))?;
     let name = prompt.model().map(Text::decode).unwrap_or_default();
-    let (plain, deep) = app::strip_deep_suffix(settings, &name);
+    let (plain, deep) = muninn_core::strip_deep_suffix(settings, &name);
     caller.check_model(plain, &prompt.members).map_err(CountRefusal::Forbidden)?;
     let allowed = |backend: &str| caller.may_use_backend(backend);
     let routed = settings.router.route_for(format, plain, &parts.headers, &allowed).await;
@@ -102,11 +102,11 @@ async fn plan(
         Target::Context => Vec::new(),
     };
     if deep {
-        app::rename_candidates(&mut candidates, plain);
+        muninn_core::rename_candidates(&mut candidates, plain);
     }
     Ok(CountPlan {
         first: candidates.into_iter().next(),
-        insertions: app::replay_only(&worker.app, &caller, &parts.headers, &prompt).await,
+        insertions: muninn_core::replay_only(&worker.app, &caller, &parts.headers, &prompt).await,
         model: prompt.model_span(),
     })
 }

@@ -91,7 +91,7 @@ fn first_of(headers: &HeaderMap, names: &[&str]) -> Option<String> {
 }
 
 /// A truncated id; `None` if it is blank.
-pub(crate) fn kept_session(id: String) -> Option<String> {
+pub fn kept_session(id: String) -> Option<String> {
     if id.trim().is_empty() {
         return None;
     }

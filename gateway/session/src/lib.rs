@@ -18,7 +18,7 @@ pub use calls::has_file_tools;
 pub use claimed_directories::{ClaimedDirectories, claimed_directories};
 pub use derived::DerivedId;
 pub use human::{HumanTurn, human_text, human_turn, newest_human_turn, without_packs};
-pub(crate) use identity::kept_session;
+pub use identity::kept_session;
 pub use identity::{Identity, identify, session_id};
 pub use mode::{CONTEXT, Mode};
 pub use reads::reads;

@@ -16,7 +16,7 @@ enum Line<'t> {
 }
 
 /// Returns the difference in unified form, without a header. It is empty if the texts are equal.
-pub(crate) fn unified(before: &str, after: &str) -> String {
+pub fn unified(before: &str, after: &str) -> String {
     let lines = compare(&split(before), &split(after));
     let changed: Vec<usize> = (0..lines.len()).filter(|at| !matches!(lines[*at], Line::Same(_))).collect();
     let mut text = String::new();

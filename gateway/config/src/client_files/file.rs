@@ -15,13 +15,13 @@ pub(super) const MAX_BYTES: u64 = 64 << 20;
 
 /// A client's file as it is on the disk.
 #[derive(Debug, Clone)]
-pub(crate) struct ClientFile {
+pub struct ClientFile {
     /// The path by which the client opens it.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// The file itself, with links resolved.
-    pub(crate) target: PathBuf,
+    pub target: PathBuf,
     /// The text, or nothing if the file does not exist.
-    pub(crate) text: Option<String>,
+    pub text: Option<String>,
     /// Whether it belongs to a repository.
     is_shared: bool,
 }
@@ -31,7 +31,7 @@ impl ClientFile {
     ///
     /// # Errors
     /// If it cannot be edited: a link to nothing or out of `root`, read-only, not a regular file, not text, too large.
-    pub(crate) fn read(path: &Path, root: Option<&Path>) -> Result<ClientFile, FileError> {
+    pub fn read(path: &Path, root: Option<&Path>) -> Result<ClientFile, FileError> {
         let target = resolve(path)?;
         if root.is_some_and(|root| !target.starts_with(root)) {
             return Err(FileError::Outside { path: path.to_owned() });
@@ -40,7 +40,7 @@ impl ClientFile {
     }
 
     /// Whether the client's path is, or leads through, a symbolic link.
-    pub(crate) fn is_link(&self) -> bool {
+    pub fn is_link(&self) -> bool {
         self.path.is_symlink()
     }
 
@@ -91,16 +91,16 @@ fn read_text(path: &Path, target: &Path) -> Result<Option<String>, FileError> {
 
 /// A file, and the text that it is to have.
 #[derive(Debug, Clone)]
-pub(crate) struct Change {
+pub struct Change {
     /// The file before.
-    pub(crate) file: ClientFile,
+    pub file: ClientFile,
     /// The text after, or nothing if the file is to be removed.
-    pub(crate) text: Option<String>,
+    pub text: Option<String>,
 }
 
 impl Change {
     /// Whether there is nothing to write.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.file.text == self.text
     }
 
@@ -108,7 +108,7 @@ impl Change {
     ///
     /// # Errors
     /// If it was changed meanwhile or cannot be written. Then it is unchanged.
-    pub(crate) fn write(&self) -> Result<(), FileError> {
+    pub fn write(&self) -> Result<(), FileError> {
         let path = &self.file.path;
         if read_text(path, &self.file.target)? != self.file.text {
             return Err(FileError::Changed { path: path.clone() });
@@ -121,7 +121,7 @@ impl Change {
     }
 
     /// The change that takes this one back.
-    pub(crate) fn reversed(&self) -> Change {
+    pub fn reversed(&self) -> Change {
         let mut file = self.file.clone();
         file.text.clone_from(&self.text);
         Change { file, text: self.file.text.clone() }

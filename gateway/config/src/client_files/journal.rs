@@ -18,25 +18,25 @@ const NAME: &str = "installs.json";
 
 /// One `muninn install`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Install {
+pub struct Install {
     pub(crate) client: Client,
     pub(crate) scope: Scope,
     /// The repository, for [`Scope::Project`].
     pub(crate) root: Option<PathBuf>,
-    pub(crate) parts: Vec<Part>,
-    pub(crate) files: Vec<InstalledFile>,
+    pub parts: Vec<Part>,
+    pub files: Vec<InstalledFile>,
 }
 
 /// A file that an install changed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct InstalledFile {
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     pub(crate) format: Format,
     /// The name of the backup, or nothing if the file did not exist.
-    pub(crate) backup: Option<String>,
+    pub backup: Option<String>,
     /// The hash of the file after the install.
     pub(crate) after: String,
-    pub(crate) applied: Vec<Applied>,
+    pub applied: Vec<Applied>,
     /// The directories that were created, the innermost first.
     #[serde(default)]
     pub(crate) directories: Vec<PathBuf>,
@@ -44,22 +44,22 @@ pub(crate) struct InstalledFile {
 
 impl InstalledFile {
     /// Notes the text that was written, which a client's own command may have formatted.
-    pub(crate) fn note_text(&mut self, text: Option<&str>) {
+    pub fn note_text(&mut self, text: Option<&str>) {
         self.after = hash(text.unwrap_or_default());
     }
 }
 
 /// The journal, locked while it exists.
-pub(crate) struct Journal {
+pub struct Journal {
     folder: PathBuf,
     installs: Vec<Install>,
     _lock: Option<File>,
 }
 
 /// What an install changes: the files, and its record.
-pub(crate) struct Plan {
-    pub(crate) changes: Vec<Change>,
-    pub(crate) install: Install,
+pub struct Plan {
+    pub changes: Vec<Change>,
+    pub install: Install,
     /// The texts that become backups.
     backups: Vec<String>,
 }
@@ -69,7 +69,7 @@ impl Journal {
     ///
     /// # Errors
     /// If it exists and cannot be read.
-    pub(crate) fn open(state_dir: &Path, lock: bool) -> Result<Journal, FileError> {
+    pub fn open(state_dir: &Path, lock: bool) -> Result<Journal, FileError> {
         let folder = state_dir.join("installs");
         let made = || {
             private_file::own_dir(state_dir)?;
@@ -91,7 +91,7 @@ impl Journal {
     }
 
     /// The install of a client in a scope.
-    pub(crate) fn find(&self, client: Client, scope: Scope, root: Option<&Path>) -> Option<&Install> {
+    pub fn find(&self, client: Client, scope: Scope, root: Option<&Path>) -> Option<&Install> {
         let is_it =
             |install: &&Install| install.client == client && install.scope == scope && install.root.as_deref() == root;
         self.installs.iter().find(is_it)
@@ -101,7 +101,7 @@ impl Journal {
     ///
     /// # Errors
     /// If a file cannot be edited, or belongs to the install of another scope.
-    pub(crate) fn plan(&self, setup: &Setup) -> Result<Plan, FileError> {
+    pub fn plan(&self, setup: &Setup) -> Result<Plan, FileError> {
         let root = setup.root.as_deref();
         let old = self.find(setup.client, setup.scope, root);
         let mut plan = Plan {
@@ -175,7 +175,7 @@ impl Journal {
     ///
     /// # Errors
     /// If a file cannot be edited.
-    pub(crate) fn plan_removal(&self, install: &Install) -> Result<(Vec<Change>, Vec<String>), FileError> {
+    pub fn plan_removal(&self, install: &Install) -> Result<(Vec<Change>, Vec<String>), FileError> {
         let (mut changes, mut kept) = (Vec::new(), Vec::new());
         for installed in &install.files {
             let file = ClientFile::read(&installed.path, install.root.as_deref())?;
@@ -191,7 +191,7 @@ impl Journal {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub(crate) fn record(&mut self, plan: &Plan) -> Result<(), FileError> {
+    pub fn record(&mut self, plan: &Plan) -> Result<(), FileError> {
         for text in &plan.backups {
             let path = self.folder.join(backup_name(text));
             private_file::replace(&path, text.as_bytes()).map_err(io("write", &path))?;
@@ -203,7 +203,7 @@ impl Journal {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub(crate) fn put(&mut self, install: &Install) -> Result<(), FileError> {
+    pub fn put(&mut self, install: &Install) -> Result<(), FileError> {
         self.drop_record(install);
         self.installs.push(install.clone());
         self.save()
@@ -213,7 +213,7 @@ impl Journal {
     ///
     /// # Errors
     /// If the journal cannot be written.
-    pub(crate) fn forget(&mut self, install: &Install) -> Result<(), FileError> {
+    pub fn forget(&mut self, install: &Install) -> Result<(), FileError> {
         for directory in install.files.iter().flat_map(|file| &file.directories) {
             // Only an empty one is removed.
             std::fs::remove_dir(directory).ok();
@@ -253,7 +253,7 @@ impl Journal {
     }
 
     /// The path of a file's backup.
-    pub(crate) fn backup_path(&self, file: &InstalledFile) -> Option<PathBuf> {
+    pub fn backup_path(&self, file: &InstalledFile) -> Option<PathBuf> {
         file.backup.as_deref().map(|name| self.folder.join(name))
     }
 }
@@ -262,7 +262,7 @@ impl Journal {
 ///
 /// # Errors
 /// If the file cannot be edited.
-pub(crate) fn apply_rest(file: ClientFile, setup: &Setup, keys: &[String]) -> Result<Option<Change>, FileError> {
+pub fn apply_rest(file: ClientFile, setup: &Setup, keys: &[String]) -> Result<Option<Change>, FileError> {
     let Some(target) = setup.files.iter().find(|target| target.path == file.path) else {
         return Ok(None);
     };

@@ -13,10 +13,10 @@ mod place;
 mod tests;
 mod toml;
 
-pub(crate) use diff::unified;
-pub(crate) use file::{Change, ClientFile};
-pub(crate) use journal::{Install, Journal, Plan, apply_rest};
-pub(crate) use place::{Client, ClientCommand, Directories, Part, PlaceError, Scope, Setup};
+pub use diff::unified;
+pub use file::{Change, ClientFile};
+pub use journal::{Install, Journal, Plan, apply_rest};
+pub use place::{Client, ClientCommand, Directories, Part, PlaceError, Scope, Setup};
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ pub(crate) enum Format {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Edit {
     /// The keys from the root of the file.
-    pub(crate) keys: Vec<String>,
+    pub keys: Vec<String>,
     /// The value, or the new element of the list.
     pub(crate) value: Value,
     /// Whether `keys` name a list that gets one more element.
@@ -52,9 +52,9 @@ pub(crate) struct Edit {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Applied {
     /// The edit.
-    pub(crate) edit: Edit,
+    pub edit: Edit,
     /// How many of the leading keys existed before. The containers of the others were created.
-    pub(crate) existing: usize,
+    pub existing: usize,
     /// The text of the value that was replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) previous: Option<String>,
@@ -115,7 +115,7 @@ pub(crate) struct Undone {
 
 /// The reason why a client's file cannot be changed. The file is unchanged.
 #[derive(Debug, Error)]
-pub(crate) enum FileError {
+pub enum FileError {
     #[error("{} is not valid {format}: {message}", path.display())]
     Invalid { path: PathBuf, format: &'static str, message: String },
     #[error("{}: `{key}` is not {expected}", path.display())]
@@ -170,7 +170,7 @@ const MARK: &str = "\u{feff}";
 ///
 /// # Errors
 /// If the file cannot be edited; then it is unchanged.
-pub(crate) fn set_key(path: &Path, keys: &[&str], value: Value) -> Result<(), FileError> {
+pub fn set_key(path: &Path, keys: &[&str], value: Value) -> Result<(), FileError> {
     let file = ClientFile::read(path, None)?;
     let edit = Edit { keys: keys.iter().map(|&key| key.to_owned()).collect(), value, append: false };
     let applied = apply(Format::Toml, file.text.as_deref(), &[edit]);

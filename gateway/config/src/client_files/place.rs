@@ -18,7 +18,7 @@ const OPENCODE_PROGRAM: &str = "const MUNINN = \"muninn\"";
 /// A program that can be connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Client {
+pub enum Client {
     ClaudeCode,
     Codex,
     Opencode,
@@ -29,11 +29,11 @@ pub(crate) enum Client {
 
 impl Client {
     /// Every client.
-    pub(crate) const ALL: [Client; 5] =
+    pub const ALL: [Client; 5] =
         [Client::ClaudeCode, Client::Codex, Client::Opencode, Client::Cursor, Client::VsCode];
 
     /// The name on the command line.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Client::ClaudeCode => "claude-code",
             Client::Codex => "codex",
@@ -44,7 +44,7 @@ impl Client {
     }
 
     /// Whether it runs hooks, and reads the address of its API from a file.
-    pub(crate) fn is_agent(self) -> bool {
+    pub fn is_agent(self) -> bool {
         matches!(self, Client::ClaudeCode | Client::Codex | Client::Opencode)
     }
 }
@@ -52,7 +52,7 @@ impl Client {
 /// Whose settings are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Scope {
+pub enum Scope {
     /// The user's, for every repository.
     User,
     /// Those of one repository.
@@ -62,7 +62,7 @@ pub(crate) enum Scope {
 /// What connects a client to Muninn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Part {
+pub enum Part {
     /// The MCP server.
     Mcp,
     /// The hooks.
@@ -73,7 +73,7 @@ pub(crate) enum Part {
 
 /// The directories in which clients keep their settings.
 #[derive(Debug)]
-pub(crate) struct Directories {
+pub struct Directories {
     pub(crate) home: PathBuf,
     /// `$XDG_CONFIG_HOME`, or `~/.config`.
     pub(crate) config: PathBuf,
@@ -93,28 +93,28 @@ pub(crate) struct Target {
 
 /// A client's own command that registers an MCP server.
 #[derive(Debug)]
-pub(crate) struct ClientCommand {
-    pub(crate) program: &'static str,
-    pub(crate) arguments: Vec<String>,
+pub struct ClientCommand {
+    pub program: &'static str,
+    pub arguments: Vec<String>,
     /// The file that it changes, and the keys of the entry.
-    pub(crate) path: PathBuf,
-    pub(crate) keys: Vec<String>,
+    pub path: PathBuf,
+    pub keys: Vec<String>,
 }
 
 /// Everything that connects one client.
 #[derive(Debug)]
-pub(crate) struct Setup {
-    pub(crate) client: Client,
+pub struct Setup {
+    pub client: Client,
     pub(crate) scope: Scope,
-    pub(crate) root: Option<PathBuf>,
-    pub(crate) parts: Vec<Part>,
+    pub root: Option<PathBuf>,
+    pub parts: Vec<Part>,
     pub(crate) files: Vec<Target>,
-    pub(crate) command: Option<ClientCommand>,
+    pub command: Option<ClientCommand>,
 }
 
 /// A combination that a client does not offer.
 #[derive(Debug, Error, PartialEq)]
-pub(crate) enum PlaceError {
+pub enum PlaceError {
     #[error("{0} has no hooks")]
     NoHooks(&'static str),
     #[error("{0} has no file for the address of its API")]
@@ -135,7 +135,7 @@ impl Setup {
     ///
     /// # Errors
     /// If the client does not offer a part.
-    pub(crate) fn new(
+    pub fn new(
         client: Client,
         root: Option<&Path>,
         parts: &[Part],

@@ -23,7 +23,7 @@ const KEPT: usize = 64;
 
 /// All background explorations of a gateway.
 #[derive(Default)]
-pub(crate) struct BackgroundExplorations {
+pub struct BackgroundExplorations {
     inner: Mutex<Inner>,
 }
 
@@ -96,7 +96,7 @@ impl BackgroundExplorations {
     }
 
     /// Cancels all explorations and lets none begin.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         let mut inner = self.lock();
         inner.closed = true;
         inner.running.iter().for_each(|(_, abandoned)| abandoned.cancel());

@@ -26,13 +26,13 @@ use muninn_session::Mode;
 
 pub(super) use background::{BackgroundExplorations, BackgroundQuestion, BackgroundResult, PendingResults, begin};
 pub(super) use drive::drive;
-pub(crate) use progress::{ProgressReceiver, ProgressSender};
+pub use progress::{ProgressReceiver, ProgressSender};
 
 /// The suffix of a model's name that asks for the deep lane.
 const SUFFIX: &str = ":deep";
 
 /// Whether a model explores for a question.
-pub(crate) enum DeepLane {
+pub enum DeepLane {
     /// No model explores.
     Off,
     /// A model explores before the request is sent.
@@ -109,7 +109,7 @@ impl Explorer {
 
 /// Strips the suffix that asks for the deep lane from a model's name. Returns the name and whether it had the suffix. A
 /// name that a route matches as a whole keeps it.
-pub(crate) fn strip_deep_suffix<'m>(settings: &Settings, model: &'m str) -> (&'m str, bool) {
+pub fn strip_deep_suffix<'m>(settings: &Settings, model: &'m str) -> (&'m str, bool) {
     match model.strip_suffix(SUFFIX) {
         Some(plain) if !plain.is_empty() && !settings.router.names(model) => (plain, true),
         _ => (model, false),
@@ -117,14 +117,14 @@ pub(crate) fn strip_deep_suffix<'m>(settings: &Settings, model: &'m str) -> (&'m
 }
 
 /// Makes backends that would be asked for a model by its full name ask for the name without the suffix.
-pub(crate) fn rename_candidates(candidates: &mut [Candidate], plain: &str) {
+pub fn rename_candidates(candidates: &mut [Candidate], plain: &str) {
     for candidate in candidates {
         candidate.rename.get_or_insert_with(|| plain.to_owned());
     }
 }
 
 /// Chooses the deep lane of one request. `by_suffix`: whether the model's name asks for it.
-pub(crate) fn choose_deep_lane(
+pub fn choose_deep_lane(
     app: &App,
     settings: &Settings,
     caller: &Caller,

@@ -6,15 +6,15 @@ use muninn_text::redact;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Receives an exploration's progress: an empty line when it begins, then one line per tool call.
-pub(crate) struct ProgressReceiver(UnboundedReceiver<String>);
+pub struct ProgressReceiver(UnboundedReceiver<String>);
 
 /// Sends an exploration's progress. A dropped receiver makes no difference to the exploration.
 #[derive(Clone)]
-pub(crate) struct ProgressSender(UnboundedSender<String>);
+pub struct ProgressSender(UnboundedSender<String>);
 
 impl ProgressSender {
     /// A sender and its receiver.
-    pub(crate) fn new() -> (ProgressSender, ProgressReceiver) {
+    pub fn new() -> (ProgressSender, ProgressReceiver) {
         let (sender, receiver) = unbounded_channel();
         (ProgressSender(sender), ProgressReceiver(receiver))
     }
@@ -34,11 +34,11 @@ impl Observer for ProgressSender {
 
 impl ProgressReceiver {
     /// The next line; `None` when the exploration is over. Cancel safe.
-    pub(crate) async fn next(&mut self) -> Option<String> {
+    pub async fn next(&mut self) -> Option<String> {
         self.0.recv().await
     }
 
-    pub(crate) fn poll(&mut self, context: &mut std::task::Context<'_>) -> std::task::Poll<Option<String>> {
+    pub fn poll(&mut self, context: &mut std::task::Context<'_>) -> std::task::Poll<Option<String>> {
         self.0.poll_recv(context)
     }
 }

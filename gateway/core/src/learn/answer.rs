@@ -21,7 +21,7 @@ const PIECE: usize = 64 << 10;
 
 /// The answer to one request, shared by the learner and the answer's body.
 #[derive(Default)]
-pub(crate) struct ObservedAnswer {
+pub struct ObservedAnswer {
     /// Set once the learner has taken the request.
     is_wanted: AtomicBool,
     ended: OnceLock<(Instant, RecordedBytes)>,
@@ -30,7 +30,7 @@ pub(crate) struct ObservedAnswer {
 }
 
 /// Copies the bytes of an answer, if the learner wants them, until it is dropped.
-pub(crate) struct AnswerRecorder {
+pub struct AnswerRecorder {
     answer: Arc<ObservedAnswer>,
     recorded: RecordedBytes,
 }
@@ -52,7 +52,7 @@ impl ObservedAnswer {
     }
 
     /// Starts to record. `is_stream`: whether the answer is a stream of events.
-    pub(crate) fn recorder(self: &Arc<Self>, is_stream: bool) -> AnswerRecorder {
+    pub fn recorder(self: &Arc<Self>, is_stream: bool) -> AnswerRecorder {
         AnswerRecorder { answer: Arc::clone(self), recorded: RecordedBytes::new(is_stream, &self.held) }
     }
 
@@ -86,7 +86,7 @@ impl ObservedAnswer {
 
 impl AnswerRecorder {
     /// Copies the next bytes. Those of a stream end where an event ends.
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
+    pub fn push(&mut self, bytes: &[u8]) {
         if self.answer.is_wanted.load(Ordering::Relaxed) {
             self.recorded.push(bytes);
         }

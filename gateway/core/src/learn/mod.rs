@@ -6,7 +6,7 @@
 //! bodies as they came in: they hold nothing that Muninn adds, and no request waits. If the thread falls behind, requests
 //! are dropped. If the user configured a summarizer, another thread also summarises conversations that have ended.
 
-mod answer;
+pub mod answer;
 mod conversations;
 mod observe;
 mod summarize;
@@ -30,9 +30,9 @@ use muninn_ledger::Store as Receipts;
 use observe::place;
 use summarizer::Summarizer;
 
-pub(crate) use answer::{AnswerRecorder, ObservedAnswer};
-pub(crate) use observe::{ObservedRequest, Observing};
-pub(crate) use summarizer::SummarizerChoice;
+pub use answer::{AnswerRecorder, ObservedAnswer};
+pub use observe::{ObservedRequest, Observing};
+pub use summarizer::SummarizerChoice;
 
 /// The most requests that wait to be learned from.
 const QUEUE: usize = 256;
@@ -45,7 +45,7 @@ const MOST_BYTES: usize = 64 << 20;
 const CLOSING: Duration = Duration::from_secs(1);
 
 /// The handle of the thread that learns.
-pub(crate) struct Learner {
+pub struct Learner {
     thread: Mutex<Option<(SyncSender<ObservedRequest>, Task)>>,
     /// Bytes of requests in the queue.
     queued: Arc<AtomicUsize>,
@@ -95,12 +95,12 @@ impl Learner {
     }
 
     /// The answer to a new request, for [`ObservedRequest`] and for the door that sends it.
-    pub(crate) fn new_answer(&self) -> Arc<ObservedAnswer> {
+    pub fn new_answer(&self) -> Arc<ObservedAnswer> {
         ObservedAnswer::new(&self.answers)
     }
 
     /// Queues a request to be learned from, if its caller may write. Never waits for the thread.
-    pub(crate) fn observe(&self, observe: ObservedRequest) {
+    pub fn observe(&self, observe: ObservedRequest) {
         let off = observe.workspace.settings().memory.write == MemoryWrite::Off;
         if off || observe.workspace.memory.is_none() || observe.body.len() > LARGEST {
             return;

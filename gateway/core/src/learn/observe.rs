@@ -30,26 +30,26 @@ use muninn_session::{ToolEffects, answer, human_turn, identify, named_files, too
 use muninn_wire::{Prompt, Role, WireFormat};
 
 /// A request of a conversation, as it came in.
-pub(crate) struct ObservedRequest {
-    pub(crate) body: Bytes,
-    pub(crate) headers: HeaderMap,
-    pub(crate) format: WireFormat,
+pub struct ObservedRequest {
+    pub body: Bytes,
+    pub headers: HeaderMap,
+    pub format: WireFormat,
     /// The answer to it.
-    pub(crate) answer: Arc<ObservedAnswer>,
-    pub(crate) workspace: Arc<Workspace>,
-    pub(crate) caller: Caller,
+    pub answer: Arc<ObservedAnswer>,
+    pub workspace: Arc<Workspace>,
+    pub caller: Caller,
     /// The summarizer of the conversation.
-    pub(crate) summarizer: Option<SummarizerChoice>,
-    pub(crate) observing: Observing,
+    pub summarizer: Option<SummarizerChoice>,
+    pub observing: Observing,
     /// The personal memory of this machine's user, of which nothing is learned.
-    pub(crate) personal: Option<Arc<Personal>>,
+    pub personal: Option<Arc<Personal>>,
     /// Where the turns' events are logged, if they are.
-    pub(crate) signals: Option<SignalLog>,
+    pub signals: Option<SignalLog>,
 }
 
 /// What was observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Observing {
+pub enum Observing {
     /// A request. The conversation ends when none follows for a while.
     Request,
     /// A transcript with a new prompt. Only its earlier turns are complete.

@@ -26,7 +26,7 @@ const MOST_PROMPT_TOKENS: u32 = 4_000;
 
 /// The summarizer of a request's conversation and its limits, as configured when the request arrived.
 #[derive(Clone)]
-pub(crate) struct SummarizerChoice {
+pub struct SummarizerChoice {
     candidate: Candidate,
     pub(super) config: SummarizerConfig,
     /// Weak, because the application owns the queue that holds this value.
@@ -35,7 +35,7 @@ pub(crate) struct SummarizerChoice {
 
 impl SummarizerChoice {
     /// `None` where no summarizer is configured, or the caller's key does not allow its backend.
-    pub(crate) fn of(app: &Arc<App>, settings: &Settings, caller: &Caller) -> Option<SummarizerChoice> {
+    pub fn of(app: &Arc<App>, settings: &Settings, caller: &Caller) -> Option<SummarizerChoice> {
         let config = settings.config.summarizer.clone()?;
         let candidate = settings.router.chosen(&config.model)?;
         caller.may_use_backend(&candidate.backend.name).then(|| SummarizerChoice {

@@ -136,7 +136,7 @@ pub(super) struct ToolSession {
 
 impl App {
     /// Answers a call of a client. Dropping the future cancels the work.
-    pub(crate) async fn answer_tools(self: &Arc<Self>, caller: Caller, request: ToolRequest) -> ToolReply {
+    pub async fn answer_tools(self: &Arc<Self>, caller: Caller, request: ToolRequest) -> ToolReply {
         let anywhere = request.works_anywhere();
         if let Err(closed) = caller.may(request.kind.door()) {
             self.metrics.refused(caller.name(), closed.kind());

@@ -124,7 +124,7 @@ fn line(reader: &mut impl std::io::BufRead) -> String {
     line
 }
 
-fn request(text: &str, version: &str) -> Vec<u8> {
+pub fn request(text: &str, version: &str) -> Vec<u8> {
     format!("{{\"version\":\"{version}\",\"method\":\"call\",\"request\":\"{text}\"}}\n").into_bytes()
 }
 

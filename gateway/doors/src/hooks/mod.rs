@@ -16,14 +16,14 @@ use thiserror::Error;
 use muninn_core::LocalReply;
 use muninn_session::transcript::Client;
 
-pub(crate) use payload::request;
+pub use payload::request;
 
 /// The largest input in bytes. opencode's plugin passes a whole conversation.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// An event that does something. All others are accepted and ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
+pub enum Event {
     /// A session starts, or continues.
     SessionStart,
     /// The user submits a prompt.
@@ -43,7 +43,7 @@ pub(crate) enum Event {
 impl Event {
     /// The event of a name; `None` for one that is ignored.
     #[must_use]
-    pub(crate) fn of(name: &str) -> Option<Event> {
+    pub fn of(name: &str) -> Option<Event> {
         match name {
             "SessionStart" => Some(Event::SessionStart),
             "UserPromptSubmit" => Some(Event::UserPromptSubmit),
@@ -87,7 +87,7 @@ pub(crate) enum InputError {
 ///
 /// # Errors
 /// [`InputError`].
-pub(crate) fn read(input: impl Read) -> Result<Value, InputError> {
+pub fn read(input: impl Read) -> Result<Value, InputError> {
     let mut bytes = Vec::new();
     input.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -98,7 +98,7 @@ pub(crate) fn read(input: impl Read) -> Result<Value, InputError> {
 
 /// The client's JSON for a reply; `None` if there is nothing to say.
 #[must_use]
-pub(crate) fn answer(event: Event, client: Client, reply: LocalReply) -> Option<Value> {
+pub fn answer(event: Event, client: Client, reply: LocalReply) -> Option<Value> {
     let text = match reply {
         LocalReply::Context(text) => text,
         LocalReply::Hold(reason) => {

@@ -17,7 +17,7 @@ const CONTINUED: [&str; 2] = ["resume", "fork"];
 
 /// The call for an event; `None` if there is nothing to do. `directory` stands for an absent one.
 #[must_use]
-pub(crate) fn request(
+pub fn request(
     event: Event,
     client: Client,
     input: &Value,
