@@ -20,7 +20,7 @@ struct Golden {
 }
 
 fn golden() -> Vec<Golden> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/session/golden");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("session/src/golden");
     let mut all: Vec<_> = std::fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
         .map(|entry| entry.unwrap().path())

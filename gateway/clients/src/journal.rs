@@ -29,7 +29,7 @@ pub struct Install {
 
 /// A file that an install changed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct InstalledFile {
+pub struct InstalledFile {
     pub path: PathBuf,
     pub(crate) format: Format,
     /// The name of the backup, or nothing if the file did not exist.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -12,11 +13,11 @@ use super::{Edit, Format};
 const NAME: &str = "muninn";
 
 /// The plugin of opencode, which runs the program that this line names.
-const OPENCODE_PLUGIN: &str = include_str!("../../../../plugins/opencode/muninn.ts");
+const OPENCODE_PLUGIN: &str = include_str!("../../../plugins/opencode/muninn.ts");
 const OPENCODE_PROGRAM: &str = "const MUNINN = \"muninn\"";
 
 /// A program that can be connected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Client {
     ClaudeCode,
@@ -24,13 +25,13 @@ pub enum Client {
     Opencode,
     Cursor,
     #[serde(rename = "vscode")]
+    #[value(name = "vscode")]
     VsCode,
 }
 
 impl Client {
     /// Every client.
-    pub const ALL: [Client; 5] =
-        [Client::ClaudeCode, Client::Codex, Client::Opencode, Client::Cursor, Client::VsCode];
+    pub const ALL: [Client; 5] = [Client::ClaudeCode, Client::Codex, Client::Opencode, Client::Cursor, Client::VsCode];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -50,37 +51,37 @@ impl Client {
 }
 
 /// Whose settings are changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// The user's, for every repository.
+    /// Yours, for every repository
     User,
-    /// Those of one repository.
+    /// Those of this repository
     Project,
 }
 
 /// What connects a client to Muninn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
-    /// The MCP server.
+    /// The MCP server: tools
     Mcp,
-    /// The hooks.
+    /// The hooks: context in each prompt, and learning
     Hooks,
-    /// The base URL of the gateway.
+    /// The base URL: requests go through `muninn serve`
     Gateway,
 }
 
 /// The directories in which clients keep their settings.
 #[derive(Debug)]
 pub struct Directories {
-    pub(crate) home: PathBuf,
+    pub home: PathBuf,
     /// `$XDG_CONFIG_HOME`, or `~/.config`.
-    pub(crate) config: PathBuf,
+    pub config: PathBuf,
     /// `$CLAUDE_CONFIG_DIR`.
-    pub(crate) claude: Option<PathBuf>,
+    pub claude: Option<PathBuf>,
     /// `$CODEX_HOME`.
-    pub(crate) codex: Option<PathBuf>,
+    pub codex: Option<PathBuf>,
 }
 
 /// A file and its settings.

@@ -7,7 +7,6 @@
 
 mod backends;
 mod chosen;
-pub mod client_files;
 pub mod env_vars;
 mod explore;
 mod files;

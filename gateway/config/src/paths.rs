@@ -66,7 +66,7 @@ pub fn state_dir() -> Result<PathBuf, ConfigError> {
 }
 
 /// The state directory, and what was changed about it just now.
-pub(crate) struct StateDir {
+pub struct StateDir {
     pub path: PathBuf,
     pub notice: Option<String>,
 }

@@ -295,6 +295,6 @@ fn configuration_reference_is_up_to_date() {
     let user = render(&user, &defaults());
     let repository = render(&repository, &Value::Null);
     let page = format!("{HEAD}\n## The user's file\n{user}\n## A repository's file\n{repository}");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/configuration.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/configuration.md");
     muninn_tests::assert_golden(&path, &page);
 }

@@ -307,7 +307,8 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
     let allowed = |backend: &str| caller.may_use_backend(backend);
     let mut candidates = match settings.router.route_for(format, plain, client, &allowed).await? {
         Target::Context => {
-            let (answer, receipt) = muninn_core::answer_with_context(app, settings, caller, client, &prompt, receipt).await;
+            let (answer, receipt) =
+                muninn_core::answer_with_context(app, settings, caller, client, &prompt, receipt).await;
             return Ok((Route::Context(Box::new(answer), streamed), receipt));
         }
         Target::Candidates(candidates) => candidates,

@@ -10,7 +10,7 @@ use super::*;
 use muninn_wire::WireFormat;
 
 fn files() -> Vec<(String, Value)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/session/golden");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/golden");
     let mut files: Vec<_> = std::fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -13,7 +13,7 @@ use muninn_team::knowledge::PLACEHOLDER;
 use muninn_team::records::{ATTRIBUTES, SESSIONS};
 
 use super::{CliError, Common, Exit, examples, output};
-use muninn_config::client_files::set_key;
+use muninn_clients::set_key;
 use muninn_config::paths;
 
 /// Create .muninn/ in this repository, and print how to connect each client

@@ -71,7 +71,7 @@ impl Event {
 
 /// Why an input is ignored.
 #[derive(Debug, Error)]
-pub(crate) enum InputError {
+pub enum InputError {
     /// It cannot be read.
     #[error("cannot read the input of a hook")]
     Read(#[from] io::Error),

@@ -35,7 +35,7 @@ fn default_tools_are_in_a_fixed_order_and_cheap() {
 
 #[test]
 fn documented_tokens_of_each_set_are_the_real_ones() {
-    let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/mcp.md")).unwrap();
+    let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/mcp.md")).unwrap();
     for (set, chosen) in [
         ("default", &[][..]),
         ("code", &["code"]),

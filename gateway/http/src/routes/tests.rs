@@ -90,7 +90,7 @@ fn routes_are_added_in_one_place() {
 fn documented_table_is_the_real_one() {
     const BEGIN: &str = "<!-- The table of doors. `UPDATE_GOLDEN=1 cargo test` writes it. -->\n";
     const END: &str = "<!-- The end of the table. -->\n";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/sharing.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sharing.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = text.split_once(BEGIN).unwrap();
     let (_, after) = rest.split_once(END).unwrap();

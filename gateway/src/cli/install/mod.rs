@@ -10,14 +10,13 @@ mod uninstall;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::builder::PossibleValue;
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum as _};
 use etcetera::BaseStrategy as _;
 
 pub(crate) use uninstall::Uninstall;
 
 use super::{CliError, Common, Exit, examples, output};
-use muninn_config::client_files::{
+use muninn_clients::{
     Change, Client, ClientCommand, Directories, FileError, Install as Record, Journal, Part, PlaceError, Plan, Scope,
     Setup,
 };
@@ -248,42 +247,5 @@ impl From<PlaceError> for CliError {
             PlaceError::CodexProvider => "leave out `--scope project`",
         };
         CliError::new(Exit::Usage, error.to_string()).hint(hint)
-    }
-}
-
-impl ValueEnum for Client {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Client::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name()))
-    }
-}
-
-impl ValueEnum for Scope {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[Scope::User, Scope::Project]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(match self {
-            Scope::User => PossibleValue::new("user").help("Yours, for every repository"),
-            Scope::Project => PossibleValue::new("project").help("Those of this repository"),
-        })
-    }
-}
-
-impl ValueEnum for Part {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[Part::Mcp, Part::Hooks, Part::Gateway]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(match self {
-            Part::Mcp => PossibleValue::new("mcp").help("The MCP server: tools"),
-            Part::Hooks => PossibleValue::new("hooks").help("The hooks: context in each prompt, and learning"),
-            Part::Gateway => PossibleValue::new("gateway").help("The base URL: requests go through `muninn serve`"),
-        })
     }
 }

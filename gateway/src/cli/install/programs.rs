@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::cli::{CliError, Exit, output};
-use muninn_config::client_files::{Change, ClientCommand, ClientFile, Install, Plan, Setup, apply_rest};
+use muninn_clients::{Change, ClientCommand, ClientFile, Install, Plan, Setup, apply_rest};
 use muninn_config::env_vars;
 
 /// The path by which clients start this binary: its place in `PATH`, which an upgrade keeps, or its own path.

@@ -51,7 +51,7 @@ fn bodies_match_the_golden_files() {
         ("auto", asked(&conversation[..3], &tools, ToolMode::Auto)),
         ("plain", ModelRequest { system: "", ..asked(&plain, &[], ToolMode::Required) }),
     ];
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/backend/model/golden");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/model/golden");
     for (name, asked) in &cases {
         for format in FORMATS {
             let (body, _) = ask::write(format, "small", asked).unwrap();
