@@ -38,7 +38,7 @@ pub(crate) enum Format {
 
 /// One setting of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Edit {
+pub struct Edit {
     /// The keys from the root of the file.
     pub keys: Vec<String>,
     /// The value, or the new element of the list.
@@ -50,7 +50,7 @@ pub(crate) struct Edit {
 
 /// An edit that changed a file, with what is needed to take it back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Applied {
+pub struct Applied {
     /// The edit.
     pub edit: Edit,
     /// How many of the leading keys existed before. The containers of the others were created.
