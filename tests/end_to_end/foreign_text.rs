@@ -28,7 +28,7 @@ const MARKERS: [&str; 13] = [
     "\u{1b}[31m",
     "\u{202e}",
 ];
-const CONFIG: &str = "[worklog]\nenabled = true\n[personal]\nenabled = true\n[wiki]\ndigest_in_prompt = \"always\"\n";
+const CONFIG: &str = "[context]\ndeadline_ms = 20000\n[worklog]\nenabled = true\n[personal]\nenabled = true\n[wiki]\ndigest_in_prompt = \"always\"\n";
 const QUESTION: &str = "How does the TokenBucket refill, and what does the varnish of the bucket say?";
 
 /// One line of every marker, with a word that tells its source.

@@ -13,8 +13,7 @@ use crate::learning::Team;
 use crate::stage::{FILES, QUESTION};
 
 /// Deadlines that an unoptimised binary on a busy machine keeps, and no daemon: each hook answers by itself.
-pub(crate) const PATIENT: &str =
-    "[context]\ndeadline_ms = 20000\n[hooks]\ndeadline_ms = 20000\ndaemon_idle_minutes = 0\n";
+pub(crate) const PATIENT: &str = "[hooks]\ndeadline_ms = 20000\ndaemon_idle_minutes = 0\n";
 
 /// A session of Claude Code with hooks in an indexed repository.
 pub(crate) struct Hooked {
@@ -210,7 +209,7 @@ fn notices_of_the_client_get_nothing() {
 #[test]
 fn without_an_index_context_comes_from_a_search_and_no_index_is_built() {
     let env = TestEnv::new(MUNINN);
-    env.write_config(PATIENT);
+    env.write_config(&format!("[context]\ndeadline_ms = 20000\n{PATIENT}"));
     let root = env.repository("demo", &FILES);
     let input = json!({"session_id": SESSION, "cwd": root, "prompt": QUESTION}).to_string();
     let block = context(
