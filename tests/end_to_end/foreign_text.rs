@@ -28,7 +28,7 @@ const MARKERS: [&str; 13] = [
     "\u{1b}[31m",
     "\u{202e}",
 ];
-const CONFIG: &str = "[context]\ndeadline_ms = 20000\n[worklog]\nenabled = true\n[personal]\nenabled = true\n[wiki]\ndigest_in_prompt = \"always\"\n";
+const CONFIG: &str = "[worklog]\nenabled = true\n[personal]\nenabled = true\n[wiki]\ndigest_in_prompt = \"always\"\n";
 const QUESTION: &str = "How does the TokenBucket refill, and what does the varnish of the bucket say?";
 
 /// One line of every marker, with a word that tells its source.
@@ -38,7 +38,7 @@ fn hostile(source: &str) -> String {
 
 /// A repository whose every text is hostile, cloned by a user with personal memory.
 fn place(env: &TestEnv, more: &str) -> PathBuf {
-    env.write_config(&format!("{PATIENT}{CONFIG}{more}"));
+    env.write_config(&format!("{PATIENT}[context]\ndeadline_ms = 20000\n{CONFIG}{more}"));
     let code = format!(
         "// {}\npub fn bucket_varnish() {{\n    // {}\n}}\n",
         hostile("code"),
