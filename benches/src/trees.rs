@@ -53,7 +53,7 @@ impl Trees {
     /// # Errors
     /// When the clone or the commit is not there, or the disk is full.
     pub fn checkout(&self, clone: &Path, repo: &str, commit: &str, folder: Option<&str>) -> Result<Tree> {
-        let is_hex = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_hex = matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
         ensure!(is_hex, "{commit:?} is no commit");
         let folder = folder.map(|folder| folder.trim_matches('/')).filter(|it| !it.is_empty());
         let leaves = folder.is_some_and(|it| it.split('/').any(|part| matches!(part, ".." | ".")));

@@ -79,7 +79,12 @@ const IN_GIT: [&str; 10] = [
 
 fn put(root: &Path, place: &str, make: Make) {
     let path = root.join(place);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let parent = path.parent().unwrap();
+    if parent.is_file() {
+        // In a repository with reftable, `refs/heads` is a file.
+        fs::remove_file(parent).unwrap();
+    }
+    fs::create_dir_all(parent).unwrap();
     if path.is_dir() {
         fs::remove_dir_all(&path).unwrap();
     } else {

@@ -318,7 +318,7 @@ fn push_to_a_working_repository_on_this_machine_changes_none_of_its_files() {
     {
         git(&other, &["config", key, value]).unwrap();
     }
-    fs::write(other.join(".git/HEAD"), "ref: refs/muninn/journal\n").unwrap();
+    git(&other, &["symbolic-ref", "HEAD", "refs/muninn/journal"]).unwrap();
     git(&scene.root, &["config", "remote.origin.url", other.to_str().unwrap()]).unwrap();
     let pushed = journal(&scene.env, &scene.root, &["push"]);
     assert_eq!(pushed.status.code(), Some(1), "{pushed:?}");

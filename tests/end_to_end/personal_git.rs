@@ -62,10 +62,17 @@ impl Desk {
         assert!(done.status.success(), "{arguments:?}: {done:?}");
     }
 
+    /// A repository with the object ids of the memory's.
+    fn init(&self, directory: &Path, arguments: &[&str]) {
+        fs::create_dir_all(directory).unwrap();
+        let format = git_command(&self.root, &["rev-parse", "--show-object-format"]).output().unwrap();
+        let format = format!("--object-format={}", String::from_utf8(format.stdout).unwrap().trim());
+        self.git(directory, &[&["init", "--quiet", &format], arguments].concat());
+    }
+
     /// A repository that runs the program whenever git works in it.
     fn hostile_repository(&self, directory: &Path) {
-        fs::create_dir_all(directory).unwrap();
-        self.git(directory, &["init", "--quiet"]);
+        self.init(directory, &[]);
         fs::write(directory.join("note.md"), "# Note\n").unwrap();
         self.git(directory, &["add", "note.md"]);
         self.git(directory, &["commit", "--quiet", "-m", "first"]);
@@ -139,8 +146,7 @@ fn nested_repositories_and_attributes_run_nothing() {
         }),
         ("bare repository", |desk| {
             let bare = desk.root.join("entities/x");
-            fs::create_dir_all(&bare).unwrap();
-            desk.git(&bare, &["init", "--quiet", "--bare"]);
+            desk.init(&bare, &["--bare"]);
             desk.arm(&bare);
         }),
         ("submodule in the index", |desk| {
@@ -390,8 +396,7 @@ fn only_a_remote_of_the_users_configuration_gets_anything() {
         let desk = Desk::new();
         for repository in ["stranger", "mine", "home/.local/share/muninn/personal/entities/x"] {
             let bare = desk.env.path(repository);
-            fs::create_dir_all(&bare).unwrap();
-            desk.git(&bare, &["init", "--quiet", "--bare"]);
+            desk.init(&bare, &["--bare"]);
             if repository != "mine" {
                 desk.arm_hooks(&bare);
             }
@@ -488,8 +493,7 @@ fn generated_repositories_run_nothing() {
                 4 => fs::write(place.join(".gitmodules"), format!("[submodule \"x\"]\n\tupdate = !{}\n", desk.evil))
                     .unwrap(),
                 5 => {
-                    fs::create_dir_all(&own).unwrap();
-                    desk.git(&own, &["init", "--quiet", "--bare"]);
+                    desk.init(&own, &["--bare"]);
                     desk.arm(&own);
                 }
                 _ => {

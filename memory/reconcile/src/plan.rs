@@ -171,10 +171,12 @@ fn decide(
     withdrawn: &WithdrawnRecords,
     judging: &JudgeSetup<'_>,
 ) -> (Vec<Record>, Option<ModelReport>) {
-    let [with_withdrawn, status] = [RecordStatus::of(all), RecordStatus::of(withdrawn.shown(all))];
+    let status = RecordStatus::of(withdrawn.shown(all));
+    let with_withdrawn = (!withdrawn.is_empty()).then(|| RecordStatus::of(all));
     let claims: Vec<RecordClaim<'_>> = all.iter().filter_map(RecordClaim::of).collect();
     // A record that a reverted commit dropped was not compared while it was dropped.
-    let is_back = |record: &Record| with_withdrawn.is_dropped(&record.id) && !status.is_dropped(&record.id);
+    let was_dropped = |id: &str| with_withdrawn.as_ref().is_some_and(|status| status.is_dropped(id));
+    let is_back = |record: &Record| was_dropped(&record.id) && !status.is_dropped(&record.id);
     let is_compared = |at: &usize| is_new(claims[*at].record) || is_back(claims[*at].record);
     let new: Vec<usize> = (0..claims.len()).filter(is_compared).collect();
     let blocks = Blocks::of(&claims, new.len(), judging);

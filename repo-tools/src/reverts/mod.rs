@@ -264,10 +264,13 @@ impl RevertReader {
 
     /// The id of the only commit whose id begins with these digits.
     fn whole_id(&self, digits: &str) -> Option<ObjectId> {
-        if let Ok(id) = ObjectId::from_hex(digits.as_bytes()) {
-            return Some(id);
+        // gix takes 40 digits and fewer for those of a repository with SHA-1.
+        let length = self.repository.object_hash().len_in_hex();
+        let padded = ObjectId::from_hex(format!("{digits:0<length$}").as_bytes()).ok()?;
+        if digits.len() >= length {
+            return Some(padded).filter(|_| digits.len() == length);
         }
-        let prefix = gix::hash::Prefix::from_hex(digits).ok()?;
+        let prefix = gix::hash::Prefix::new(&padded, digits.len()).ok()?;
         self.repository.objects.lookup_prefix(prefix, None).ok()??.ok()
     }
 

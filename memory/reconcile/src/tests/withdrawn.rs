@@ -270,7 +270,8 @@ fn reverting_a_merge_takes_its_records_back() {
             |team| {
                 team.repo.write("code.txt", b"other\n");
                 team.git("commit -q -a -m This\u{a0}reverts");
-                let message = format!("Undo\n\nThis reverts commit {}.", "1234567890".repeat(4));
+                let [short, long] = [4, 6].map(|times| "1234567890".repeat(times));
+                let message = format!("Undo\n\nThis reverts commit {short}.\nThis reverts commit {long}1234.");
                 team.repo.git(&["commit", "-q", "--amend", "-m", &message]);
             },
             "1 9",

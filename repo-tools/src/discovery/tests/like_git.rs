@@ -266,7 +266,7 @@ const LIKE_GIT: &[(&str, Setup)] = &[
     }),
     ("HEAD as a link", |at| {
         at.git("r", &["init", "--quiet", "--initial-branch=main", "--ref-format=files"]);
-        at.repository("r");
+        at.git("r", &["commit", "--quiet", "--allow-empty", "--message", "first"]);
         fs::remove_file(at.path("r/.git/HEAD")).unwrap();
         symlink("refs/heads/main", at.path("r/.git/HEAD")).unwrap();
         at.path("r")

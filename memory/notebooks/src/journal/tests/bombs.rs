@@ -4,7 +4,6 @@ use super::remote::{Attack, message};
 use super::{draft, section, write};
 use crate::journal::{IntakeError, Journal, JournalError, SearchSettings, Version, load};
 
-const UNKNOWN: &str = "1111111111111111111111111111111111111111";
 const EVE: &str = "Eve <eve@example.com> 1700000000 +0000";
 
 /// Makes the remote's history. Returns its newest commit.
@@ -72,7 +71,7 @@ const BOMBS: [(&str, &str, Make); 13] = [
         with_tree(attack, &doubling(attack, lowest, 9))
     }),
     ("10^30 folders without a file", "more than 50000 files and folders", |attack| {
-        let lowest = attack.tree(&[format!("160000 commit {}\tx", "1".repeat(40))]);
+        let lowest = attack.tree(&[format!("160000 commit {}\tx", attack.unknown())]);
         with_tree(attack, &doubling(attack, lowest, 30))
     }),
     ("60,000 files in one folder", "more than 50000 files and folders", |attack| {
@@ -229,10 +228,12 @@ fn write_error(journal: &Journal) -> JournalError {
 fn history_that_is_not_whole_is_refused() {
     let broken: [(&str, Make); 6] = [
         ("a parent is missing", |attack| {
-            attack.commit(&attack.small_tree(), Some(UNKNOWN), EVE, &message("a", "text", ""))
+            attack.commit(&attack.small_tree(), Some(&attack.unknown()), EVE, &message("a", "text", ""))
         }),
-        ("the tree is missing", |attack| attack.commit(UNKNOWN, None, EVE, &message("a", "text", ""))),
-        ("a file is missing", |attack| with_tree(attack, &attack.tree(&[format!("100644 blob {UNKNOWN}\ta.md")]))),
+        ("the tree is missing", |attack| attack.commit(&attack.unknown(), None, EVE, &message("a", "text", ""))),
+        ("a file is missing", |attack| {
+            with_tree(attack, &attack.tree(&[format!("100644 blob {}\ta.md", attack.unknown())]))
+        }),
         ("a file is a tree", |attack| {
             let tree = [b"100644 a.md\0", &*hex(&attack.small_tree())].concat();
             with_tree(attack, &attack.object("tree", &tree))

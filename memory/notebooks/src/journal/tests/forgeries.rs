@@ -201,7 +201,7 @@ fn strange_sections_are_none_and_strange_authors_are_shown_plainly() {
         .to_vec();
     lines.push(format!("120000 blob {blob}\tlink.md"));
     lines.push(format!("100755 blob {blob}\trun.md"));
-    lines.push(format!("160000 commit {}\tmodule.md", "1".repeat(40)));
+    lines.push(format!("160000 commit {}\tmodule.md", attack.unknown()));
     // Twice the same name, which git refuses to make.
     let tree = attack.tree(&lines);
     let twice = [&b"100644 b.md\0"[..], &[1; 20]].concat().repeat(2);
@@ -236,8 +236,9 @@ fn strange_sections_are_none_and_strange_authors_are_shown_plainly() {
 fn merge_of_a_thousand_parents_is_one_entry() {
     let mut attack = Attack::new();
     let tree = attack.small_tree();
-    let parents: String = (0..1_000).map(|number| format!("parent {number:040x}\n")).collect();
     let own = attack.own_tip();
+    let length = own.len();
+    let parents: String = (0..1_000).map(|number| format!("parent {number:0length$x}\n")).collect();
     let text = String::from_utf8(message("a", FOREIGN, "")).unwrap();
     let head =
         format!("tree {tree}\nparent {own}\n{parents}author {EVE}\ncommitter {EVE}\ngpgsig none\n none\n\n{text}");

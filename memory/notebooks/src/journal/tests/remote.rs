@@ -80,6 +80,11 @@ impl Attack {
         self.journal.tip().unwrap().unwrap().to_string()
     }
 
+    /// The id of no object.
+    pub(super) fn unknown(&self) -> String {
+        "1".repeat(self.own_tip().len())
+    }
+
     /// The remote's newest commit.
     pub(super) fn set_tip(&self, commit: &str) {
         self.git(&["update-ref", "refs/muninn/incoming", commit], b"");
