@@ -7,7 +7,7 @@ mod modules;
 mod outgoing;
 mod sources;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use docs::{broken_links, pages, paths_in, prose};
@@ -17,11 +17,17 @@ use outgoing::opening_files;
 use sources::sources;
 use syn::Item;
 
-/// The crates from the top layer down. Each may use the crates below it.
+/// The folders of the product's crates, from the top layer down. A crate may use the crates of its own folder and of the
+/// folders below it; cargo refuses a circle within a folder.
 const LAYERS: [&str; 4] = ["gateway", "context-engine", "memory", "repo-tools"];
 
 /// Crates for tests and benchmarks. They may use any layer. A layer may use only `tests`, as a development dependency.
 const SUPPORT: [&str; 2] = ["benches", "tests"];
+
+/// Maximum number of lines of Rust in a crate of the product, with its tests.
+const MAX_CRATE_LINES: usize = 20_000;
+/// Maximum number of crates that stand on one another above a crate: each waits for the one below it.
+const MAX_ABOVE: usize = 12;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -33,7 +39,30 @@ fn manifest(folder: &str) -> toml::Table {
     text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The workspace's own crates among a manifest's dependencies, by their folder.
+/// The folders of all crates.
+fn members() -> Vec<String> {
+    let workspace = manifest(".");
+    let members = workspace["workspace"]["members"].as_array().unwrap();
+    members.iter().map(|member| member.as_str().unwrap().to_owned()).collect()
+}
+
+/// The folders of the product's crates.
+fn product() -> Vec<String> {
+    members().into_iter().filter(|member| !SUPPORT.contains(&member.as_str())).collect()
+}
+
+/// A crate's name without the prefix.
+fn name_of(folder: &str) -> &str {
+    folder.rsplit('/').next().unwrap()
+}
+
+/// The place of a crate's folder among the layers, 0 at the top.
+fn layer_of(folder: &str) -> usize {
+    let top = folder.split('/').next().unwrap();
+    LAYERS.iter().position(|layer| *layer == top).unwrap_or_else(|| panic!("{folder} is in no layer"))
+}
+
+/// The workspace's own crates among a manifest's dependencies, by their name.
 fn used_by(folder: &str, sections: &[&str]) -> Vec<String> {
     let manifest = manifest(folder);
     let platforms = manifest.get("target").and_then(toml::Value::as_table);
@@ -52,43 +81,74 @@ fn used_by(folder: &str, sections: &[&str]) -> Vec<String> {
 
 #[test]
 fn crates_depend_downwards_only() {
-    for (height, layer) in LAYERS.iter().enumerate() {
-        for used in used_by(layer, &["dependencies", "build-dependencies"]) {
-            assert!(LAYERS[height + 1..].contains(&used.as_str()), "{layer} must not use {used}");
+    let product = product();
+    for folder in &product {
+        let is_below =
+            |used: &String| product.iter().any(|other| name_of(other) == used && layer_of(other) >= layer_of(folder));
+        for used in used_by(folder, &["dependencies", "build-dependencies"]) {
+            assert!(is_below(&used), "{folder} must not use {used}");
         }
-        for used in used_by(layer, &["dev-dependencies"]) {
-            let below = LAYERS[height + 1..].contains(&used.as_str());
-            assert!(below || used == "tests", "the tests of {layer} must not use {used}");
+        for used in used_by(folder, &["dev-dependencies"]) {
+            assert!(is_below(&used) || used == "tests", "the tests of {folder} must not use {used}");
         }
     }
-    assert!(used_by("tests", &["dependencies", "dev-dependencies"]).is_empty(), "`tests` must not use a layer");
+    for ground in ["gateway/wire", "tests"] {
+        assert!(used_by(ground, &["dependencies"]).is_empty(), "{ground} must not use another crate of ours");
+    }
+    assert!(used_by("tests", &["dev-dependencies"]).is_empty());
+}
+
+#[test]
+fn crates_are_small_and_few_stand_on_one_another() {
+    let product = product();
+    for folder in &product {
+        let mut lines = 0;
+        sources_below(&root().join(folder).join("src"), &mut |_, text| lines += text.lines().count());
+        assert!(lines <= MAX_CRATE_LINES, "{folder} has {lines} lines, {MAX_CRATE_LINES} are allowed");
+    }
+    let users: BTreeMap<&str, Vec<&str>> = product
+        .iter()
+        .map(|folder| {
+            let uses = |user: &&String| used_by(user, &["dependencies"]).iter().any(|used| used == name_of(folder));
+            (name_of(folder), product.iter().filter(uses).map(|user| name_of(user)).collect())
+        })
+        .collect();
+    for folder in &product {
+        let above = above(name_of(folder), &users);
+        assert!(above <= MAX_ABOVE, "{above} crates wait for {folder}, one after the other");
+    }
+}
+
+/// The length of the longest chain of crates above a crate.
+fn above(name: &str, users: &BTreeMap<&str, Vec<&str>>) -> usize {
+    users[name].iter().map(|user| 1 + above(user, users)).max().unwrap_or(0)
 }
 
 #[test]
 fn modules_have_no_import_cycle() {
-    let cycles: Vec<_> = LAYERS
-        .iter()
-        .chain(&SUPPORT)
-        .map(|folder| (folder, Imports::of_crate(&root().join(folder).join("src")).cycles()))
-        .filter(|(_, cycles)| !cycles.is_empty())
+    let cycles: Vec<_> = members()
+        .into_iter()
+        .map(|folder| (Imports::of_crate(&root().join(&folder).join("src")).cycles(), folder))
+        .filter(|(cycles, _)| !cycles.is_empty())
         .collect();
     assert!(cycles.is_empty(), "modules in an import cycle: {cycles:#?}");
 }
 
-/// The doors of the gateway. Only the command line starts a door, and no module below the application imports one.
-const DOORS: [&str; 6] = ["http", "mcp", "hooks", "web", "daemon", "cli"];
+/// The doors for agents beside HTTP. The daemon answers calls with the others, through the socket.
+const DOORS: [&str; 2] = ["mcp", "hooks"];
 
 #[test]
-fn doors_call_the_application_and_never_each_other() {
-    let imports = Imports::of_crate(&root().join("gateway/src"));
-    let is_door = |module: &str| DOORS.contains(&module);
-    let wrong = imports.edges.iter().filter(|((importer, imported), _)| match imported.as_str() {
-        "app" => !is_door(importer),
-        door => is_door(door) && importer != "cli",
-    });
-    let wrong: Vec<_> = wrong.collect();
+fn doors_never_call_each_other() {
+    let imports = Imports::of_crate(&root().join("gateway/doors/src"));
+    let is_door = |module: &String| DOORS.contains(&module.as_str());
+    let wrong: Vec<_> =
+        imports.edges.iter().filter(|((importer, imported), _)| is_door(importer) && is_door(imported)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(imports.edges.contains_key(&("http".to_owned(), "app".to_owned())));
+    for door in ["gateway/http", "gateway/doors"] {
+        let others = used_by(door, &["dependencies"]);
+        assert!(!others.iter().any(|used| used == "http" || used == "doors"), "{door} uses another door");
+        assert!(others.iter().any(|used| used == "core"), "{door} calls the application");
+    }
 }
 
 /// Maximum number of `Result<_, String>` in all layers. A caller cannot match on such an error.
@@ -96,11 +156,11 @@ const MAX_STRING_ERRORS: usize = 5;
 
 #[test]
 fn errors_are_types() {
-    let found: Vec<_> = LAYERS
-        .iter()
-        .flat_map(|layer| {
-            let modules = string_errors(&root().join(layer).join("src"));
-            modules.into_iter().map(move |module| format!("{layer} {module}"))
+    let found: Vec<_> = product()
+        .into_iter()
+        .flat_map(|folder| {
+            let modules = string_errors(&root().join(&folder).join("src"));
+            modules.into_iter().map(move |module| format!("{folder} {module}"))
         })
         .collect();
     assert!(
@@ -111,28 +171,18 @@ fn errors_are_types() {
 }
 
 #[test]
-fn every_crate_is_listed_and_inherits_the_lints() {
-    let workspace = manifest(".");
-    let members = workspace["workspace"]["members"].as_array().unwrap();
-    let mut members: Vec<_> = members.iter().filter_map(toml::Value::as_str).collect();
-    let mut known: Vec<_> = LAYERS.into_iter().chain(SUPPORT).collect();
-    members.sort_unstable();
-    known.sort_unstable();
-    assert_eq!(members, known);
-    for member in members {
-        let manifest = manifest(member);
-        assert_eq!(manifest["package"]["name"].as_str(), Some(format!("muninn-{member}").as_str()));
+fn every_crate_is_named_like_its_folder_and_inherits_the_lints() {
+    for member in members() {
+        let manifest = manifest(&member);
+        assert_eq!(manifest["package"]["name"].as_str(), Some(format!("muninn-{}", name_of(&member)).as_str()));
         assert_eq!(manifest["lints"]["workspace"].as_bool(), Some(true), "{member} must inherit the lints");
     }
 }
 
-/// The directories that a path in ARCHITECTURE.md may be relative to: the root, a layer, its sources, or a module of
-/// the gateway.
+/// The directories that a path in ARCHITECTURE.md may be relative to: the root, a layer, a crate, or its sources.
 fn base_directories() -> Vec<PathBuf> {
-    let layers = LAYERS.iter().flat_map(|layer| [root().join(layer), root().join(layer).join("src")]);
-    let gateway = std::fs::read_dir(root().join("gateway/src")).unwrap();
-    let folders = gateway.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
-    std::iter::once(root()).chain(layers).chain(folders).collect()
+    let crates = members().into_iter().flat_map(|member| [root().join(&member), root().join(&member).join("src")]);
+    std::iter::once(root()).chain(LAYERS.map(|layer| root().join(layer))).chain(crates).collect()
 }
 
 #[test]
@@ -161,7 +211,7 @@ fn architecture_describes_every_crate() {
     let prose = prose(&text);
     let named = paths_in(&prose);
     assert!(named.len() >= 10, "only these paths were found: {named:?}");
-    for folder in LAYERS.iter().chain(&SUPPORT) {
+    for folder in members() {
         assert!(text.contains(&format!("{folder}/")), "ARCHITECTURE.md does not describe {folder}/");
     }
 }
@@ -183,9 +233,9 @@ fn security_lists_every_file_that_opens_a_connection() {
     let security = std::fs::read_to_string(root().join("SECURITY.md")).unwrap();
     let list = security.split("\n## ").find(|section| section.starts_with("What leaves the machine"));
     let listed: BTreeSet<_> = paths_in(list.unwrap()).into_iter().map(str::to_owned).collect();
-    let opening = LAYERS.iter().flat_map(|layer| {
-        let files = opening_files(&root().join(layer).join("src")).into_iter();
-        files.map(move |file| format!("{layer}/src/{file}"))
+    let opening = product().into_iter().flat_map(|folder| {
+        let files = opening_files(&root().join(&folder).join("src")).into_iter();
+        files.map(move |file| format!("{folder}/src/{file}"))
     });
     let opening: BTreeSet<_> = opening.collect();
     let (new, gone) = (&opening - &listed, &listed - &opening);
@@ -199,7 +249,7 @@ fn security_lists_every_file_that_opens_a_connection() {
 fn every_muninn_header_is_documented() {
     let page = std::fs::read_to_string(root().join("docs/reference/headers.md")).unwrap();
     let mut missing = BTreeSet::new();
-    sources_below(&root().join("gateway/src"), &mut |_, text| {
+    sources_below(&root().join("gateway"), &mut |_, text| {
         let quoted = text.split('"').filter(|word| word.len() > "x-muninn-".len());
         let names = quoted.filter(|word| word.starts_with("x-muninn-") && !word.contains(char::is_whitespace));
         missing.extend(names.filter(|name| !page.contains(&format!("`{name}"))).map(str::to_owned));
@@ -209,7 +259,7 @@ fn every_muninn_header_is_documented() {
 
 const ENVIRONMENT: &str = "# Environment variables
 
-<!-- Generated from gateway/src/config/env_vars.rs by a test. Do not edit: change the comments there, then run
+<!-- Generated from gateway/config/src/env_vars.rs by a test. Do not edit: change the comments there, then run
      `UPDATE_GOLDEN=1 cargo test -p muninn-tests --lib environment`. -->
 
 Environment variables override the user's file `muninn.toml`, and flags override environment variables. The libraries
@@ -222,8 +272,8 @@ for HTTP and TLS also read `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` 
 
 #[test]
 fn environment_reference_is_up_to_date() {
-    let sources = sources(&root().join("gateway/src"));
-    let variables = sources.iter().find(|source| source.path == "config/env_vars.rs").unwrap();
+    let sources = sources(&root().join("gateway/config/src"));
+    let variables = sources.iter().find(|source| source.path == "env_vars.rs").unwrap();
     let rows = variables.file.items.iter().filter_map(|item| match item {
         Item::Const(item) => match &*item.expr {
             syn::Expr::Lit(name) => Some(format!("| `{}` | {} |\n", string(name), doc(&item.attrs))),
@@ -281,8 +331,8 @@ fn only_one_file_is_unsafe() {
     let level = workspace["workspace"]["lints"]["rust"]["unsafe_code"].as_str();
     assert_eq!(level, Some("deny"), "the lint must be on by default");
     let mut found = Vec::new();
-    for member in LAYERS.iter().chain(&SUPPORT) {
-        sources_below(&root().join(member), &mut |path, text| {
+    for folder in LAYERS.iter().chain(&SUPPORT) {
+        sources_below(&root().join(folder), &mut |path, text| {
             // The patterns are split, so that this file does not contain them.
             let words = [concat!("unsafe", "_code"), concat!("unsafe", " {")];
             if words.iter().any(|word| text.contains(word)) && !path.ends_with("tests/src/architecture.rs") {

@@ -19,7 +19,7 @@ const MINIMAL: &str = "[[backends]]\nname = \"a\"\nurl = \"http://a\"\ndialect =
 
 const HEAD: &str = "# Configuration reference
 
-<!-- Generated from gateway/src/config/raw.rs by a test. Do not edit: change the types, then run
+<!-- Generated from gateway/config/src/raw.rs by a test. Do not edit: change the types, then run
      `UPDATE_GOLDEN=1 cargo test -p muninn-gateway --lib configuration_reference`. -->
 
 Muninn reads one user file, `muninn.toml`, and a file of the repository, `.muninn/config.toml`. `muninn config check`

@@ -1,4 +1,4 @@
-"""Fits the trees of `memory/src/reconcile/judge/trees.json` to features of labelled pairs.
+"""Fits the trees of `memory/reconcile/src/judge/trees.json` to features of labelled pairs.
 
 `data.py` writes the pairs, and `pairs --pairs FILE --features FILE` of the benchmarks their features, a line for a line.
 With `--validate` the figures are those of cross-validation by group, under the decisions of the product: exact rules,
