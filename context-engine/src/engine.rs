@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
+use muninn_base::{Clock, Progress, RelPath, Supervisor};
+use muninn_index::vectors::{ByBlob, Filled, Vectors};
+use muninn_index::{Companions, History, Indexer, Snapshot};
 use muninn_recall::{Memories, MemoryCounts};
-
-use muninn_team::{Home, Store};
-
-use muninn_base::Clock;
-use muninn_base::{RelPath, Supervisor};
 use muninn_repo_tools::Worktree;
+use muninn_team::{Home, Store};
+use muninn_text::embed::{Embedder, StaticVectors};
+use muninn_watch::Watcher;
 
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
 use crate::lexical::{self, LexicalInputs, explore, ranking};
@@ -26,13 +27,7 @@ use crate::rank::Index;
 use crate::tuning::{Ranking, Tuning};
 use crate::value::Prices;
 use crate::vector_list::VectorList;
-use muninn_base::Progress;
-use muninn_index::vectors::{ByBlob, Filled, Vectors};
-use muninn_index::{Companions, History, Indexer, Snapshot};
-use muninn_text::embed::{Embedder, StaticVectors};
-use muninn_watch::Watcher;
 
-/// The settings of an engine.
 #[derive(Clone)]
 pub struct EngineSettings {
     /// The directory of the derived cache; with `None`, nothing is stored between processes.
@@ -51,7 +46,6 @@ pub struct EngineSettings {
     pub journal: Option<PathBuf>,
     /// The owner of background threads.
     pub supervisor: Supervisor,
-    /// The clock.
     pub clock: Clock,
 }
 
@@ -166,7 +160,6 @@ impl Engine {
         }
     }
 
-    /// Returns the worktree.
     pub fn worktree(&self) -> &Worktree {
         &self.worktree
     }

@@ -23,7 +23,6 @@ pub struct Exploration {
     pub items: Vec<Item>,
     /// The tokens of the rendered block; 0 if there are no items.
     pub tokens: u32,
-    /// The duration of the exploration.
     pub elapsed: Duration,
     /// Why the exploration has no items, or fewer than it could have.
     pub reason: Option<String>,
@@ -59,7 +58,6 @@ pub enum Completeness {
 /// One packed item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Item {
-    /// The kind of the item.
     pub kind: ItemKind,
     /// `path:first-last`, the path of a place without lines, or the id of a memory.
     pub source: String,
@@ -87,7 +85,6 @@ pub struct Item {
     pub why: String,
 }
 
-/// The kinds of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemKind {

@@ -13,8 +13,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use muninn_base::RelPath;
-use muninn_recall::{BlobLookup, WordMatch};
-use muninn_recall::{Memories, RecallOptions, Recalled};
+use muninn_recall::{BlobLookup, Memories, RecallOptions, Recalled, WordMatch};
 use muninn_repo_tools::Worktree;
 use muninn_team::Memory;
 use muninn_team::learn::decisions::is_overheard;

@@ -12,6 +12,7 @@ mod memories;
 use std::time::Instant;
 
 use muninn_base::RelPath;
+use muninn_index::{Snapshot, Span, digest, language};
 use muninn_repo_tools::{Worktree, read_text};
 use muninn_text::lexical::{DocId, Tokenizer};
 use muninn_text::redact;
@@ -22,8 +23,6 @@ use crate::item::{Item, ItemKind};
 use crate::prior_context::{KnownLines, PriorContext};
 use crate::question::Question;
 use crate::rank::{Candidate, Query};
-use muninn_index::language;
-use muninn_index::{Snapshot, Span, digest};
 
 /// Minimum probability that a packed chunk is useful. The best chunk of the best file, and of a file that the question
 /// names, is always packed.

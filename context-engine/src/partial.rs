@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use muninn_base::{RelPath, Until};
 use muninn_index::cache::nanos;
+use muninn_index::{FileFacts, FileRole, Snapshot, digest, file_role};
 use muninn_repo_tools::{
     GrepLimits, GrepPattern, GrepQuery, WalkLimits, Worktree, grep_many, read_text, walk_at, walk_until,
 };
@@ -19,8 +20,6 @@ use muninn_text::redact;
 
 use crate::question::Question;
 use crate::rank::Statistics;
-use muninn_index::{FileFacts, Snapshot, digest};
-use muninn_index::{FileRole, file_role};
 
 const MAX_WORDS: usize = 12;
 /// Maximum number of indexed files.

@@ -46,7 +46,6 @@ impl PriorContext {
     }
 
     /// Returns whether an earlier block contains an item as it is rendered.
-    #[must_use]
     pub fn contains_item(&self, item: &Item) -> bool {
         self.contains_entry(&render::entry(item))
     }

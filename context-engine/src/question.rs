@@ -71,7 +71,6 @@ impl Concept {
     }
 }
 
-/// Analyses a question.
 pub(crate) fn analyse(tokenizer: &mut Tokenizer, text: &str) -> Question {
     let text = shortened(text);
     let text = strip_template(&text);

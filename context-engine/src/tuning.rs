@@ -39,7 +39,6 @@ impl Lists {
     /// Files that earlier sessions used for similar questions.
     pub(crate) const HITS: Self = Self(1 << 10);
 
-    /// All lists.
     pub const ALL: Self = Self((1 << 11) - 1);
 
     /// Each list with its name on a command line.
@@ -64,7 +63,6 @@ impl Lists {
     }
 
     /// Returns whether the set contains all of `others`.
-    #[must_use]
     pub fn has(self, others: Self) -> bool {
         self.0 & others.0 == others.0
     }
@@ -90,16 +88,13 @@ impl Default for Tuning {
 pub struct Ranking {
     /// The files, best first. Empty if no index exists yet.
     pub files: Vec<RankedFile>,
-    /// The duration of the ranking.
     pub elapsed: Duration,
     /// The features of the threshold, in the order of its weights; see `benches/abstain/fit.py`.
     pub features: Vec<f32>,
 }
 
-/// A file of a ranking.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedFile {
-    /// The path.
     pub path: RelPath,
     /// The score; comparable within one ranking only.
     pub score: f32,

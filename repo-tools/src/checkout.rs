@@ -28,17 +28,11 @@ pub struct Checkout {
 
 impl Worktree {
     /// Returns the short name of the current branch; `None` on a detached HEAD.
-    ///
-    /// # Errors
-    /// [`ReferenceError`] if HEAD cannot be read.
     pub fn branch(&self) -> Result<Option<String>, ReferenceError> {
         Ok(self.references()?.head()?.branch())
     }
 
     /// Returns the commit of HEAD, in hexadecimal; `None` in a repository without commits.
-    ///
-    /// # Errors
-    /// [`ReferenceError`] if HEAD cannot be read.
     pub fn head_commit(&self) -> Result<Option<String>, ReferenceError> {
         let commit = self.references()?.head()?.commit;
         Ok(commit.map(|commit| commit.to_string()))
@@ -63,9 +57,6 @@ impl Worktree {
     }
 
     /// Returns whether a commit, in hexadecimal, is HEAD or an ancestor of HEAD. An unknown commit is neither.
-    ///
-    /// # Errors
-    /// [`ReferenceError`] if HEAD cannot be read.
     pub fn has_commit(&self, commit: &str) -> Result<bool, ReferenceError> {
         let Ok(commit) = gix::ObjectId::from_hex(commit.as_bytes()) else {
             return Ok(false);
@@ -80,9 +71,6 @@ impl Worktree {
     /// Returns whether a branch, by its short name, is the current branch or was merged into it. A branch without a
     /// commit since its creation does not count as merged. For a deleted branch, the commit at which HEAD last left the
     /// branch is checked. A branch that cannot be read, for instance because no branch can have its name, is not merged.
-    ///
-    /// # Errors
-    /// [`ReferenceError`] if HEAD cannot be read.
     pub fn has_branch(&self, branch: &str) -> Result<bool, ReferenceError> {
         let references = self.references()?;
         let head = references.head()?;
@@ -99,9 +87,6 @@ impl Worktree {
     }
 
     /// Returns branch, HEAD and default branch, opening the repository once.
-    ///
-    /// # Errors
-    /// [`ReferenceError`] if HEAD cannot be read.
     pub fn checkout(&self) -> Result<Checkout, ReferenceError> {
         let references = self.references()?;
         let head = references.head()?;

@@ -28,7 +28,6 @@ use crate::references::{Expected, ReferenceChange, ReferenceError, References};
 /// A person, and a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
-    /// The name.
     pub name: String,
     /// The address.
     pub email: String,
@@ -38,10 +37,8 @@ pub struct Signature {
     pub offset: i32,
 }
 
-/// A commit of a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainCommit {
-    /// Its id.
     pub id: ObjectId,
     /// The commit before; absent for the first one.
     pub parent: Option<ObjectId>,
@@ -90,7 +87,6 @@ pub enum ChainError {
     Missing {
         /// The ref.
         reference: String,
-        /// The object.
         id: ObjectId,
     },
     /// An object is too large to be read.
@@ -98,9 +94,7 @@ pub enum ChainError {
     TooLarge {
         /// The ref.
         reference: String,
-        /// The object.
         id: ObjectId,
-        /// Its bytes.
         bytes: u64,
     },
     /// The history, or the files of a commit, are too large to be read.
@@ -108,7 +102,6 @@ pub enum ChainError {
     Limit {
         /// The ref.
         reference: String,
-        /// The limit.
         limit: ChainLimit,
     },
 }
@@ -122,9 +115,6 @@ pub struct CommitChain {
 
 impl CommitChain {
     /// The chain on a ref, such as `refs/muninn/journal`, of the repository with this `.git` directory, or of a bare one.
-    ///
-    /// # Errors
-    /// [`ChainError::Git`] if the repository cannot be opened.
     pub fn open(git_dir: &Path, reference: &str) -> Result<Self, ChainError> {
         Ok(Self {
             references: References::open_shared(&GitDir::read(git_dir)?, bounded())?,
@@ -157,9 +147,6 @@ impl CommitChain {
 
     /// The remote that a name or an address refers to. Relative addresses of the repository's configuration begin in
     /// `directory`.
-    ///
-    /// # Errors
-    /// [`RemoteError`].
     pub fn remote(&self, name: &str, directory: &Path) -> Result<Remote, RemoteError> {
         Remote::find(self.repository(), name, directory)
     }
@@ -169,9 +156,6 @@ impl CommitChain {
     }
 
     /// The newest commit; `None` if there is no ref.
-    ///
-    /// # Errors
-    /// [`ChainError`].
     pub fn tip(&self) -> Result<Option<ObjectId>, ChainError> {
         let Some(id) = self.references.find(&self.reference)? else {
             return Ok(None);
@@ -184,9 +168,6 @@ impl CommitChain {
     }
 
     /// Writes a commit that replaces files of its parent, or removes those without a text. The ref stays.
-    ///
-    /// # Errors
-    /// [`ChainError`].
     pub fn write(
         &self,
         parent: Option<ObjectId>,
@@ -252,9 +233,6 @@ impl CommitChain {
     }
 
     /// The refs below a prefix that ends with `/`, with the commits that they point to.
-    ///
-    /// # Errors
-    /// [`ChainError`].
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>, ChainError> {
         let refs = self.references.below(prefix)?;
         Ok(refs.into_iter().map(|(name, id)| (name, id.into())).collect())

@@ -7,14 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use ignore::overrides::{Override, OverrideBuilder};
+use muninn_base::{RelPath, Until, ordered};
 
 use crate::cut::{Cut, Cuts};
 use crate::secret::is_secret;
 use crate::walk::{Found, SkipCounts, Walker};
 use crate::worktree::Worktree;
-use muninn_base::RelPath;
-use muninn_base::Until;
-use muninn_base::ordered;
 
 /// A filter on the files of a worktree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

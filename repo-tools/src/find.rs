@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
+use muninn_base::{RelPath, Until};
 use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, FilterError, files};
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
-use muninn_base::RelPath;
-use muninn_base::Until;
 
 /// A search for files by name.
 #[derive(Debug, Clone)]

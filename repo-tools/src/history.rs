@@ -14,6 +14,7 @@ use gix::bstr::{BStr, ByteSlice};
 use gix::diff::tree::recorder::Change;
 use gix::diff::tree::{Recorder, Visit, visit};
 use gix::objs::TreeRefIter;
+use muninn_base::{RelPath, Until};
 use serde::Serialize;
 
 use crate::cut::{Cut, Cuts, shorten};
@@ -21,8 +22,6 @@ use crate::object_id::ObjectId;
 use crate::references::{ReferenceError, References};
 use crate::secret::is_secret;
 use crate::worktree::Worktree;
-use muninn_base::RelPath;
-use muninn_base::Until;
 
 /// Maximum length of a message, in bytes. Longer messages are truncated.
 const MAX_MESSAGE: usize = 4_000;
@@ -86,9 +85,6 @@ pub struct CommitReader {
 
 impl CommitReader {
     /// Opens the repository of a worktree.
-    ///
-    /// # Errors
-    /// [`HistoryError`] if the repository cannot be opened.
     pub fn open(worktree: &Worktree) -> Result<Self, HistoryError> {
         let references = References::open(worktree.git())?;
         let head = references.head()?.commit.map(ObjectId::from);

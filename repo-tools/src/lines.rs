@@ -47,21 +47,16 @@ pub struct Excerpt {
     pub cuts: Cuts,
 }
 
-/// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Line {
     /// The line number, counted from 1.
     pub line: u32,
-    /// The text.
     pub text: String,
     /// The number of bytes missing at the end of `text`.
     pub cut_bytes: usize,
 }
 
 /// Reads lines of a text file. A range beyond the end of the file is empty.
-///
-/// # Errors
-/// The errors of [`read_text`].
 pub fn read_lines(worktree: &Worktree, path: &RelPath, range: &LineRange) -> Result<Excerpt, ReadError> {
     let file = read_text(worktree, path, MAX_FILE_BYTES)?;
     let mut excerpt = Excerpt {

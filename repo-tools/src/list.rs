@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use muninn_base::{PathError, RelPath, Until};
 use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
@@ -12,8 +13,6 @@ use crate::files::FileFilter;
 use crate::secret::is_secret;
 use crate::walk::{Found, Walker};
 use crate::worktree::Worktree;
-use muninn_base::Until;
-use muninn_base::{PathError, RelPath};
 
 /// The result of [`list`].
 #[derive(Debug, Serialize)]
@@ -29,7 +28,6 @@ pub struct Listing {
 pub struct ListEntry {
     /// The path from the worktree's root.
     pub path: RelPath,
-    /// The kind of entry.
     pub kind: EntryKind,
     /// The size of a file, in bytes.
     pub size: Option<u64>,
@@ -39,7 +37,6 @@ pub struct ListEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
-    /// A directory.
     Directory,
     /// A regular file.
     File,
@@ -55,10 +52,7 @@ pub enum ListError {
     Path(#[from] PathError),
     /// The path is not a directory.
     #[error("{path} is not a directory")]
-    NotADirectory {
-        /// The path.
-        path: RelPath,
-    },
+    NotADirectory { path: RelPath },
 }
 
 /// Lists a directory, or the root if `directory` is `None`. Ignored files, secrets and nested repositories are omitted.

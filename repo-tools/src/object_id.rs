@@ -12,7 +12,6 @@ pub struct ObjectId(gix::ObjectId);
 
 impl ObjectId {
     /// Reads 40 or 64 hexadecimal digits.
-    #[must_use]
     pub fn from_hex(digits: &str) -> Option<Self> {
         gix::ObjectId::from_hex(digits.as_bytes()).ok().map(Self)
     }

@@ -4,11 +4,11 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use muninn_base::{Links, PathError, RelPath, open_regular, read_at_most};
+
 use crate::blob::BlobId;
 use crate::secret::is_secret;
 use crate::worktree::Worktree;
-use muninn_base::{Links, open_regular, read_at_most};
-use muninn_base::{PathError, RelPath};
 
 /// A file with a NUL byte within this many bytes is binary, by the rule of git.
 const BINARY_WINDOW: usize = 8 * 1024;
@@ -97,9 +97,6 @@ pub fn read_text(worktree: &Worktree, path: &RelPath, cap: u64) -> Result<FileTe
 }
 
 /// Returns the size and the modification time of a regular file of the worktree, without opening it.
-///
-/// # Errors
-/// The errors of [`read_text`] that do not depend on the file's content.
 pub fn stat(worktree: &Worktree, path: &RelPath) -> Result<(u64, SystemTime), ReadError> {
     let real = worktree.resolve(path)?;
     let metadata = real.symlink_metadata().map_err(|source| ReadError::Io { path: path.clone(), source })?;

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use muninn_base::{RelPath, Until};
 use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, FilterError, files};
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
-use muninn_base::RelPath;
-use muninn_base::Until;
 
 /// Maximum number of shown entries of a directory.
 const MAX_ENTRIES: usize = 100;

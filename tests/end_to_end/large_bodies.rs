@@ -1,8 +1,7 @@
 //! Many large requests at once: their total size in memory is bounded.
 
-use muninn_tests::Upstream;
 use muninn_tests::http::Connection;
-use muninn_tests::wait_until;
+use muninn_tests::{Upstream, wait_until};
 
 use crate::stage::{Stage, error_message, quoted};
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use muninn_base::Until;
 use muninn_recall::Memories;
+use muninn_text::model::{Model, block_on};
 use serde_json::{Map, Value};
 
 use super::{Engine, State};
@@ -13,7 +14,6 @@ use crate::item::{Item, Limits};
 use crate::lexical;
 use crate::prior_context::PriorContext;
 use crate::tools::{Output, Registry, ToolContext};
-use muninn_text::model::{Model, block_on};
 
 /// Maximum time of the lexical lane before the model is called.
 const LEXICAL_TIME: Duration = Duration::from_millis(500);
@@ -57,7 +57,6 @@ impl Engine {
 
     /// Makes one call of a tool on the current index. Before that, the index is brought up to date as far as `until`
     /// allows.
-    #[must_use]
     pub fn run_tool(&self, registry: &Registry, name: &str, call: &Map<String, Value>, until: Until) -> Output {
         let deadline = until.no_later_than(Instant::now() + LEXICAL_TIME).instant();
         self.catch_up(deadline);

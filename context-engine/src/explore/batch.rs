@@ -7,6 +7,8 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
+use muninn_base::RelPath;
+use muninn_text::redact;
 use serde_json::{Map, Value};
 
 use super::budget::Budget;
@@ -17,8 +19,6 @@ use super::trace::{CallTrace, short};
 use super::{ExplorationTask, Explorer, call_cache, millis};
 use crate::render::Ground;
 use crate::tools::{self, Output, ToolContext};
-use muninn_base::RelPath;
-use muninn_text::redact;
 
 /// Maximum number of tool calls that run at the same time. The same maximum applies to child explorations.
 const AT_ONCE: usize = 8;
@@ -36,7 +36,6 @@ pub(super) struct BatchOutcome {
     pub(super) all_repeated: bool,
 }
 
-/// The outcome of one call.
 struct CallOutcome {
     output: Arc<Output>,
     repeated: bool,

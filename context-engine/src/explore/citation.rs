@@ -1,8 +1,7 @@
 //! Validating the citations of an explorer.
 
-use muninn_repo_tools::{Worktree, read_text};
-
 use muninn_base::RelPath;
+use muninn_repo_tools::{Worktree, read_text};
 use serde::{Deserialize, Serialize};
 
 use super::dialect::citations::Cited;

@@ -126,7 +126,6 @@ struct Explorer<'a> {
     cache: CallCache,
 }
 
-/// The task of one exploration.
 struct ExplorationTask<'t> {
     question: &'t str,
     scope: Option<&'t RelPath>,
@@ -214,7 +213,6 @@ impl Explorer<'_> {
         Ok(self.explore(&child, &share).await)
     }
 
-    /// Returns the tool context of one exploration.
     fn context<'t>(&'t self, task: &ExplorationTask<'t>, budget: &Budget) -> ToolContext<'t> {
         ToolContext { scope: task.scope, until: budget.until().clone(), ..self.inputs.context.clone() }
     }

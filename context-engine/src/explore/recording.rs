@@ -39,7 +39,6 @@ pub enum RecordingError {
     Line {
         /// The line number, counted from 1.
         line: usize,
-        /// The JSON error.
         source: serde_json::Error,
     },
 }

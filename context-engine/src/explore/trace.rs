@@ -90,7 +90,6 @@ pub struct TurnTrace {
     /// The dialect of the calls, such as `native` or `json`; empty without calls.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dialect: String,
-    /// The calls.
     pub calls: Vec<CallTrace>,
     /// Whether the answer was truncated at its maximum length.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -103,7 +102,6 @@ pub struct TurnTrace {
 /// One call of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallTrace {
-    /// The tool.
     pub tool: String,
     /// The abbreviated arguments, redacted.
     pub arguments: String,

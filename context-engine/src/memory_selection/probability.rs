@@ -4,7 +4,6 @@
 //! features that `--bin admit --split tune --per-question FILE` writes.
 
 use muninn_recall::Recalled;
-
 use muninn_team::Memory;
 use muninn_text::embed::{MINILM_ID, STATIC_ID};
 

@@ -17,13 +17,13 @@ mod weights;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use muninn_index::{Companions, Field, Posting, Snapshot};
 use muninn_text::hits::Hits;
 use muninn_text::lexical::{DocId, idf, saturation};
 
 use crate::question::Question;
 use crate::tuning::Lists;
 use crate::vector_list;
-use muninn_index::{Companions, Field, Posting, Snapshot};
 
 pub(crate) use usefulness::rate;
 use weights::RankWeights;
@@ -105,7 +105,6 @@ pub(crate) struct Candidate {
     pub(crate) chunks: Vec<ScoredChunk>,
     /// The concepts in its text or path.
     pub(crate) concepts: u64,
-    /// The concepts in its path.
     pub(crate) path_concepts: u64,
     /// Whether the question names its path.
     pub(crate) named: bool,

@@ -119,7 +119,6 @@ pub(crate) fn path_of(root: &Path, written: &str) -> Result<Option<RelPath>, Too
 }
 
 /// Returns the requested page of a long result, counted from 1.
-#[must_use]
 pub fn page(call: &Map<String, Value>) -> usize {
     number(call, ["page"]).map_or(1, |page| (page as usize).max(1))
 }

@@ -11,7 +11,6 @@ use super::arguments::{Globs, PathArgument};
 /// The context of a tool call: worktree, index, memories, scope and deadline.
 #[derive(Clone)]
 pub struct ToolContext<'a> {
-    /// The worktree.
     pub worktree: &'a Worktree,
     /// The index. Without one, tools search the files directly.
     pub snapshot: Option<&'a Snapshot>,
@@ -49,7 +48,6 @@ impl ToolContext<'_> {
         }
     }
 
-    /// Returns the file filter for arguments.
     pub(super) fn filter(&self, paths: &[PathArgument], globs: &Globs) -> Result<FileFilter, ToolError> {
         Ok(FileFilter { globs: globs.0.clone(), under: self.under(paths)? })
     }

@@ -31,12 +31,7 @@ pub enum ToolError {
     Root,
     /// A path is outside of the scope.
     #[error("{path} is outside of {scope}, which this exploration is about")]
-    OutOfScope {
-        /// The path.
-        path: RelPath,
-        /// The scope.
-        scope: RelPath,
-    },
+    OutOfScope { path: RelPath, scope: RelPath },
     /// A file is outside of the scope.
     #[error("{0} is outside of what this exploration is about")]
     FileOutOfScope(RelPath),
@@ -51,7 +46,6 @@ pub enum ToolError {
     /// A listing of all definitions of the worktree was requested.
     #[error("say which file or directory, or a part of the name")]
     Everything,
-    /// The tool panicked.
     #[error("{0} broke on this call")]
     Panicked(&'static str),
     /// A search was refused.

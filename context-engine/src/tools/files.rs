@@ -1,11 +1,10 @@
 //! The tools `read`, `tree`, `list` and `find`.
 
+use muninn_base::RelPath;
 use muninn_repo_tools::{
     EntryKind, Excerpt, FileFilter, FindQuery, FindResult, LineRange, ListEntry, Listing, TreeLimits,
     find as find_files, list as list_entries, read_lines, tree, tree_of,
 };
-
-use muninn_base::RelPath;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

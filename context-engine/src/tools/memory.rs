@@ -1,7 +1,6 @@
 //! The tools `recall` and `metis`: the team's knowledge and plans.
 
 use muninn_recall::RecallOptions;
-
 use muninn_repo_tools::Cuts;
 use muninn_repo_tools::metis::{MetisDocument, MetisDocuments, MetisLimits, MetisText, document_by_id, documents};
 use muninn_team::Memory;

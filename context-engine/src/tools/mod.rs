@@ -50,7 +50,6 @@ pub struct Registry {
 
 impl Registry {
     /// Returns a registry with all tools that need only the engine.
-    #[must_use]
     pub fn of_engine() -> Self {
         let mut registry = Self { tools: Vec::new() };
         registry.add(Grep);
@@ -68,19 +67,16 @@ impl Registry {
         registry
     }
 
-    /// Adds a tool.
     pub fn add(&mut self, tool: impl Tool + 'static) {
         self.tools.push(Box::new(Registered::new(tool)));
     }
 
     /// Runs one call. An error is the text of the output.
-    #[must_use]
     pub fn run(&self, name: &str, call: &Map<String, Value>, context: &ToolContext<'_>) -> Output {
         self.run_all(name, &[call], context).pop().unwrap_or_default()
     }
 
     /// Runs one call outside of all worktrees. An error is the text of the output.
-    #[must_use]
     pub fn run_anywhere(&self, name: &str, call: &Map<String, Value>) -> Output {
         let ran = match self.get(name) {
             Some(tool) => tool.run_anywhere(call),

@@ -33,13 +33,11 @@ pub struct Output {
 
 impl Output {
     /// Creates an output with a text and no summary.
-    #[must_use]
     pub fn from_text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
     /// Creates the output of a failed call.
-    #[must_use]
     pub fn failed(reason: impl Into<String>) -> Self {
         let summary = reason.into();
         Self { text: redact(&summary).into_owned(), summary, failed: true, ..Self::default() }
@@ -47,7 +45,6 @@ impl Output {
 
     /// Creates a list with one line for each result. `nothing` is the text of an empty list. The text ends with the
     /// limits that shortened the list.
-    #[must_use]
     pub fn listed(lines: impl IntoIterator<Item = String>, cuts: &Cuts, nothing: &str, summary: String) -> Self {
         let (mut text, mut more) = (String::new(), 0usize);
         for line in lines {
@@ -87,7 +84,6 @@ impl Output {
 
     /// Returns one page of the text without markers of models and clients. `ground` is the kind of a text that shows no lines
     /// of files.
-    #[must_use]
     pub fn neutral_page(&self, number: usize, bytes: usize, ground: Ground) -> String {
         let page = self.page(number, bytes);
         if self.is_neutral { page } else { neutralize(&page, ground).into_owned() }
@@ -95,7 +91,6 @@ impl Output {
 
     /// Returns one page of the text, counted from 1, split between lines. If there are several pages, it ends with a
     /// hint how to get the next.
-    #[must_use]
     pub fn page(&self, number: usize, bytes: usize) -> String {
         let pages = pages(&self.text, bytes.max(200));
         let Some(page) = pages.get(number.saturating_sub(1)) else {

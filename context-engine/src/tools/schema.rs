@@ -23,21 +23,18 @@ pub struct Parameter {
 impl Parameter {
     /// Creates a parameter that is described in a model's prompt. It is the argument type's field of this name;
     /// `aliases` are accepted, too.
-    #[must_use]
     pub const fn described(name: &'static str, aliases: &'static [&'static str]) -> Self {
         let is_described = true;
         Self { name, aliases, is_described, is_document: false }
     }
 
     /// Creates a parameter that is accepted from models but not described.
-    #[must_use]
     pub const fn accepted(name: &'static str, aliases: &'static [&'static str]) -> Self {
         let is_described = false;
         Self { name, aliases, is_described, is_document: false }
     }
 
     /// Creates a described parameter for a text that is written as it is: its line ends and its length stay.
-    #[must_use]
     pub const fn document(name: &'static str, aliases: &'static [&'static str]) -> Self {
         Self { name, aliases, is_described: true, is_document: true }
     }
@@ -89,7 +86,6 @@ impl ToolDescription {
     }
 
     /// Describes a tool.
-    #[must_use]
     pub fn of_tool<T: Tool>() -> Self {
         Self::with_schema(T::NAME, T::DESCRIPTION, &schema_of::<T::Arguments>(), T::PARAMETERS, T::PAGED)
     }
@@ -120,7 +116,6 @@ impl ToolDescription {
 
     /// Returns the JSON Schema of the arguments: an object with plain types, so that every validator accepts it. `strict` is for backends that enforce it: all properties are required, and
     /// optional ones may be null.
-    #[must_use]
     pub fn schema(&self, strict: bool) -> Value {
         let (mut properties, mut required) = (Map::new(), Vec::new());
         for (name, (property, is_required)) in self.parameters.iter().zip(&self.properties) {
@@ -136,7 +131,6 @@ impl ToolDescription {
         json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
     }
 
-    /// Returns the description as prompt text.
     pub(crate) fn prompt_text(&self) -> String {
         let mut text = format!("- {}: {}\n", self.name, self.description);
         for (name, (property, is_required)) in self.parameters.iter().zip(&self.properties) {

@@ -18,7 +18,6 @@ use super::{Output, ToolContext, ToolError};
 pub trait Tool: Send + Sync {
     /// The arguments. The doc comments of the fields are the parameter descriptions in a model's prompt.
     type Arguments: DeserializeOwned + JsonSchema;
-    /// The answer.
     type Answer: Serialize;
 
     /// The name in calls.

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use http::{HeaderMap, Response, StatusCode};
+use muninn_ledger::{CircuitOpen, Try, TryOutcome};
+use muninn_wire::error::ErrorKind;
 use thiserror::Error;
 
 use super::{Candidate, Outgoing, SendError, Transport};
-use muninn_ledger::{CircuitOpen, Try, TryOutcome};
-use muninn_wire::error::ErrorKind;
 
 /// The longest pause before the first retry. Each further retry doubles it, up to [`LONGEST_BACKOFF`].
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
@@ -76,7 +76,6 @@ pub enum BackendError {
 
 impl BackendError {
     /// The kind of error that the client gets.
-    #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
             BackendError::Failed { error, .. } => error.kind(),
@@ -85,7 +84,6 @@ impl BackendError {
     }
 
     /// The value of `retry-after`, if the time is known.
-    #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             BackendError::CircuitOpen { retry_after, .. } => Some(*retry_after),

@@ -5,10 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use serde::Serialize;
-
 use muninn_config::CircuitConfig;
 use muninn_ledger::{Admission, CircuitId, CircuitOpen, CircuitOutcome, CircuitState, Counters, StoreError};
+use serde::Serialize;
 
 /// Creates and returns one circuit per backend. Clones share the circuits.
 #[derive(Clone)]
@@ -23,7 +22,6 @@ pub struct Circuits {
 pub struct CircuitReport {
     /// The backend's name.
     pub backend: String,
-    /// The state of its circuit.
     pub state: CircuitState,
     /// Failures in a row.
     pub failures: u32,
@@ -31,13 +29,11 @@ pub struct CircuitReport {
 
 impl Circuits {
     /// Creates an empty set.
-    #[must_use]
     pub fn new(config: CircuitConfig, counters: Arc<dyn Counters>) -> Circuits {
         Circuits { config, counters, known: Arc::default() }
     }
 
     /// Returns the circuit of a backend, created on first use.
-    #[must_use]
     pub fn of(&self, name: &str, url: &str) -> Arc<Circuit> {
         let id = CircuitId { backend: name.into(), url: url.into() };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +45,6 @@ impl Circuits {
 
     /// Returns the circuits under a new configuration. `is_kept` gets a backend's name and address; the counters of
     /// other backends are deleted.
-    #[must_use]
     pub fn renewed(&self, config: CircuitConfig, is_kept: impl Fn(&str, &str) -> bool) -> Circuits {
         let renewed = Circuits::new(config, Arc::clone(&self.counters));
         for circuit in self.known() {

@@ -5,11 +5,11 @@
 //! Access keys of Muninn are sent to no backend.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use muninn_config::secrets::Secret;
+use muninn_wire::{Dialect, WireFormat};
 
 use super::Backend;
 use crate::access::remove_keys;
-use muninn_config::secrets::Secret;
-use muninn_wire::{Dialect, WireFormat};
 
 pub(super) const ANTHROPIC_URL: &str = "https://api.anthropic.com";
 pub(super) const OPENAI_URL: &str = "https://api.openai.com";
@@ -22,7 +22,6 @@ const CREDENTIAL_HEADERS: [&str; 7] =
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 
 /// Returns the vendor of the client's credential, by the shape of the key.
-#[must_use]
 pub fn client_credential_vendor(headers: &HeaderMap) -> Option<Dialect> {
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let bearer = bearer.and_then(|value| value.strip_prefix("Bearer ").or_else(|| value.strip_prefix("bearer ")));

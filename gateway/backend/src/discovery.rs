@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use muninn_config::{BackendConfig, LimitsConfig};
+use muninn_wire::WireFormat;
 use serde::Deserialize;
 use tokio::sync::Mutex;
 
 use super::probe::client;
 use super::{Backend, CONTEXT_MODEL, Circuits, probe_formats};
 use crate::socket_owner::SocketOwner;
-use muninn_config::{BackendConfig, LimitsConfig};
-use muninn_wire::WireFormat;
 
 const WELL_KNOWN: [(&str, u16); 4] = [("ollama", 11_434), ("vllm", 8_000), ("llama.cpp", 8_080), ("lmstudio", 1_234)];
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -91,7 +91,6 @@ impl Discovery {
     }
 
     /// Returns the searched addresses as text for a message.
-    #[must_use]
     pub fn describe(&self) -> String {
         let places: Vec<_> = self.places.iter().map(|(name, port)| format!("127.0.0.1:{port} ({name})")).collect();
         places.join(", ")

@@ -12,11 +12,11 @@ use http::{HeaderMap, HeaderValue, Method};
 use muninn_base::Supervisor;
 use muninn_text::embed::{EmbedError, Embedder, normalise};
 use muninn_text::model::block_on;
+use muninn_wire::{WireFormat, failure};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{Backend, BlockingClient, Outgoing, Transport, apply_credentials};
-use muninn_wire::{WireFormat, failure};
 
 const PATH: &str = "/v1/embeddings";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

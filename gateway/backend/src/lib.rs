@@ -71,13 +71,11 @@ impl Deref for Backend {
 
 impl Backend {
     /// Creates a backend without a list of models.
-    #[must_use]
     pub fn new(config: BackendConfig, circuits: &Circuits) -> Backend {
         Backend { circuit: circuits.of(&config.name, &config.url), config, models: Vec::new() }
     }
 
     /// Creates the backend of a cloud vendor, for requests with the client's credential.
-    #[must_use]
     pub fn vendor(dialect: Dialect, limits: &LimitsConfig, circuits: &Circuits) -> Backend {
         let (name, url, formats) = match dialect {
             Dialect::Anthropic => ("anthropic", credentials::ANTHROPIC_URL, vec![WireFormat::Messages]),
@@ -88,14 +86,12 @@ impl Backend {
     }
 
     /// Whether it accepts requests of this format without conversion.
-    #[must_use]
     pub fn speaks(&self, format: WireFormat) -> bool {
         self.formats.contains(&format)
     }
 
     /// Returns the format of requests to it for a client of this format. The client's own is preferred; among the
     /// others, first the format that loses least in a conversion and that most servers support well.
-    #[must_use]
     pub fn format_for(&self, client: WireFormat) -> WireFormat {
         [client, WireFormat::Chat, WireFormat::Messages, WireFormat::Responses]
             .into_iter()

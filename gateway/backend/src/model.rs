@@ -15,12 +15,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
 use muninn_base::{Supervisor, Until};
+use muninn_config::{ChosenModel, Config};
 use muninn_text::model::{Model, ModelError, ModelRequest, PendingReply, Reply, block_on};
+use muninn_wire::{ANTHROPIC_VERSION, WireFormat, convert};
 
 use super::credentials::{self, OPENAI_URL};
 use super::{BlockingClient, BlockingClientError, Candidate, Outgoing, Router};
-use muninn_config::{ChosenModel, Config};
-use muninn_wire::{ANTHROPIC_VERSION, WireFormat, convert};
 
 /// The interval at which the cancel flag is polled. Deadlines are exact to a millisecond, by a timer.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -38,7 +38,6 @@ impl RemoteModel {
     ///
     /// `client` holds the headers of the client's request, or nothing. The client's credential is used by the rules of
     /// [`super::apply_credentials`], as for the client's own request.
-    #[must_use]
     pub fn new(
         blocking_client: &BlockingClient,
         mut candidate: Candidate,
@@ -55,9 +54,6 @@ impl RemoteModel {
     }
 
     /// The model that the configuration names for a task outside of any request; `None` if its backend does not exist.
-    ///
-    /// # Errors
-    /// [`BlockingClientError`].
     pub fn chosen(config: &Config, model: &ChosenModel) -> Result<Option<RemoteModel>, BlockingClientError> {
         let Some(candidate) = Router::new(config, 0).chosen(model) else {
             return Ok(None);

@@ -69,7 +69,6 @@ async fn list(backend: &Backend, transport: &Transport, client: &HeaderMap) -> V
 }
 
 /// Renders pairs of a model's id and a backend's name in the vendor's format.
-#[must_use]
 pub fn render_models(models: &[(String, String)], dialect: Dialect) -> Value {
     match dialect {
         Dialect::OpenAi => {

@@ -17,7 +17,6 @@ const SEARCHED_BYTES: usize = 4 << 10;
 pub struct Probe {
     /// The base address.
     pub url: String,
-    /// Each wire format with its support.
     pub formats: [(WireFormat, FormatSupport); 3],
 }
 
@@ -35,20 +34,17 @@ pub enum FormatSupport {
 
 impl Probe {
     /// Returns the formats whose paths exist.
-    #[must_use]
     pub fn supported_formats(&self) -> Vec<WireFormat> {
         let supported = self.formats.iter().filter(|(_, support)| matches!(support, FormatSupport::Yes(_)));
         supported.map(|(format, _)| *format).collect()
     }
 
     /// Whether every path got an answer.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.formats.iter().all(|(_, support)| !matches!(support, FormatSupport::Unknown(_)))
     }
 
     /// Whether at least one path got an answer.
-    #[must_use]
     pub fn is_reachable(&self) -> bool {
         self.formats.iter().any(|(_, support)| !matches!(support, FormatSupport::Unknown(_)))
     }

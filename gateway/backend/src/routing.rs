@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http::HeaderMap;
+use muninn_config::{ChosenModel, Config, ExploreConfig, FallbackConfig, LimitsConfig, RouteConfig};
+use muninn_ledger::{Counters, LocalCounters};
+use muninn_wire::WireFormat;
 
 use super::target::{Candidate, NoRoute, Target};
 use super::{Announcement, Backend, CONTEXT_MODEL, CircuitReport, Circuits, Discovery, client_credential_vendor};
 use crate::pattern::{captures, filled};
-use muninn_config::{ChosenModel, Config, ExploreConfig, FallbackConfig, LimitsConfig, RouteConfig};
-use muninn_ledger::{Counters, LocalCounters};
-use muninn_wire::WireFormat;
 
 /// Whether a caller may use a backend, by the backend's name.
 pub type Allowed<'a> = &'a (dyn Fn(&str) -> bool + Sync);
@@ -27,20 +27,17 @@ pub struct Router {
 
 impl Router {
     /// Creates a router with circuits of its own, for a process without a shared store. Every circuit is closed.
-    #[must_use]
     pub fn new(config: &Config, own_port: u16) -> Router {
         Router::with_counters(config, own_port, Arc::new(LocalCounters::default()))
     }
 
     /// Creates a router with circuits whose state is in `counters`.
-    #[must_use]
     pub fn with_counters(config: &Config, own_port: u16, counters: Arc<dyn Counters>) -> Router {
         Router::with_circuits(config, own_port, Circuits::new(config.limits.circuit, counters))
     }
 
     /// Creates the router of a reloaded configuration. A backend with the same name and address keeps the state of its
     /// circuit. A changed backend starts with a closed circuit.
-    #[must_use]
     pub fn renewed(&self, config: &Config, own_port: u16) -> Router {
         let circuits = self.circuits.renewed(config.limits.circuit, |name, url| {
             let mut backends = config.backends.iter();
@@ -181,27 +178,23 @@ impl Router {
     }
 
     /// Whether the configuration contains this exact name, as a route's pattern or a backend's default model.
-    #[must_use]
     pub fn names(&self, model: &str) -> bool {
         self.routes.iter().any(|route| route.model == model)
             || self.backends.iter().any(|backend| backend.default_model.as_deref() == Some(model))
     }
 
     /// The configured backends.
-    #[must_use]
     pub fn backends(&self) -> &[Arc<Backend>] {
         &self.backends
     }
 
     /// Returns the configured backend and model for exploring, if any. The permissions of a caller are not checked
     /// here.
-    #[must_use]
     pub fn explorer(&self, config: &ExploreConfig) -> Option<Candidate> {
         self.chosen(config.explorer.as_ref()?)
     }
 
     /// Returns the backend and model that the configuration names for a task of Muninn.
-    #[must_use]
     pub fn chosen(&self, chosen: &ChosenModel) -> Option<Candidate> {
         let backend = self.backends.get(chosen.backend)?;
         Some(candidate(backend, WireFormat::Chat, Some(chosen.model.clone())))
@@ -225,7 +218,6 @@ impl Router {
     }
 
     /// Returns the vendor of the client's credential.
-    #[must_use]
     pub fn vendor(&self, headers: &HeaderMap) -> Option<Arc<Backend>> {
         let vendor = client_credential_vendor(headers)?;
         Some(Arc::new(Backend::vendor(vendor, &self.limits, &self.circuits)))

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use muninn_wire::WireFormat;
+use muninn_wire::error::ErrorKind;
 use thiserror::Error;
 
 use super::{Backend, CONTEXT_MODEL};
-use muninn_wire::WireFormat;
-use muninn_wire::error::ErrorKind;
 
 /// The target of a request.
 #[derive(Debug, Clone)]
@@ -20,7 +20,6 @@ pub enum Target {
 /// A backend that may answer a request.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// The backend.
     pub backend: Arc<Backend>,
     /// The wire format of requests to it.
     pub format: WireFormat,
@@ -51,7 +50,6 @@ pub enum NoRoute {
 
 impl NoRoute {
     /// The kind of error that the client gets.
-    #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
             NoRoute::NothingConnected { .. } => ErrorKind::NoBackend,

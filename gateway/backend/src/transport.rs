@@ -10,13 +10,13 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Response};
+use muninn_config::env_vars;
+use muninn_wire::error::ErrorKind;
 use thiserror::Error;
 
 use super::direct::DirectPool;
 use super::timed::TimedBody;
 use super::{Backend, FairBody};
-use muninn_config::env_vars;
-use muninn_wire::error::ErrorKind;
 
 /// The most idle connections that a worker keeps to one backend in each transport.
 pub(super) const MOST_IDLE: usize = 64;
@@ -24,13 +24,11 @@ pub(super) const MOST_IDLE: usize = 64;
 /// A request to a backend.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
-    /// The method.
     pub method: Method,
     /// Path and query, starting with `/v1`.
     pub path: String,
     /// The headers with credentials, without host and length.
     pub headers: HeaderMap,
-    /// The body.
     pub body: Bytes,
 }
 
@@ -90,13 +88,11 @@ pub enum SendError {
 impl SendError {
     /// Whether the request may be sent to the same backend again: no byte of an answer arrived, and the failure may be
     /// transient.
-    #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self, SendError::Connect { .. } | SendError::Broken { .. })
     }
 
     /// The kind of error that the client gets.
-    #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
             SendError::FirstByte { .. } | SendError::Idle { .. } => ErrorKind::BackendTimeout,
@@ -203,7 +199,6 @@ pub(super) fn authority(uri: &http::Uri) -> String {
 }
 
 /// Whether a URL's host is a loopback address or `localhost`.
-#[must_use]
 pub(super) fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")

@@ -66,9 +66,6 @@ pub struct Plan {
 
 impl Journal {
     /// Opens the journal. Without `lock` nothing is created, and nothing can be saved.
-    ///
-    /// # Errors
-    /// If it exists and cannot be read.
     pub fn open(state_dir: &Path, lock: bool) -> Result<Journal, FileError> {
         let folder = state_dir.join("installs");
         let made = || {
@@ -90,7 +87,6 @@ impl Journal {
         Ok(Journal { folder, installs, _lock: lock })
     }
 
-    /// The install of a client in a scope.
     pub fn find(&self, client: Client, scope: Scope, root: Option<&Path>) -> Option<&Install> {
         let is_it =
             |install: &&Install| install.client == client && install.scope == scope && install.root.as_deref() == root;
@@ -172,9 +168,6 @@ impl Journal {
     }
 
     /// Plans the removal of an install. Returns the changes, and the settings that somebody has changed since.
-    ///
-    /// # Errors
-    /// If a file cannot be edited.
     pub fn plan_removal(&self, install: &Install) -> Result<(Vec<Change>, Vec<String>), FileError> {
         let (mut changes, mut kept) = (Vec::new(), Vec::new());
         for installed in &install.files {
@@ -188,9 +181,6 @@ impl Journal {
     }
 
     /// Records an install, with the backups of its files, in place of an earlier one.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn record(&mut self, plan: &Plan) -> Result<(), FileError> {
         for text in &plan.backups {
             let path = self.folder.join(backup_name(text));
@@ -200,9 +190,6 @@ impl Journal {
     }
 
     /// Replaces the record of an install.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn put(&mut self, install: &Install) -> Result<(), FileError> {
         self.drop_record(install);
         self.installs.push(install.clone());
@@ -210,9 +197,6 @@ impl Journal {
     }
 
     /// Removes the record of an install, and the backups and directories that nothing needs any more.
-    ///
-    /// # Errors
-    /// If the journal cannot be written.
     pub fn forget(&mut self, install: &Install) -> Result<(), FileError> {
         for directory in install.files.iter().flat_map(|file| &file.directories) {
             // Only an empty one is removed.
@@ -259,9 +243,6 @@ impl Journal {
 }
 
 /// Applies the edits of a file to what a client's own command left. Returns nothing if the command did not set `keys`.
-///
-/// # Errors
-/// If the file cannot be edited.
 pub fn apply_rest(file: ClientFile, setup: &Setup, keys: &[String]) -> Result<Option<Change>, FileError> {
     let Some(target) = setup.files.iter().find(|target| target.path == file.path) else {
         return Ok(None);

@@ -30,7 +30,6 @@ use thiserror::Error;
 pub(crate) enum Format {
     /// JSON, with comments and trailing commas where the client accepts them.
     Json,
-    /// TOML.
     Toml,
     /// A file that belongs to Muninn as a whole. Its only edit has no keys.
     Whole,
@@ -51,7 +50,6 @@ pub struct Edit {
 /// An edit that changed a file, with what is needed to take it back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Applied {
-    /// The edit.
     pub edit: Edit,
     /// How many of the leading keys existed before. The containers of the others were created.
     pub existing: usize,

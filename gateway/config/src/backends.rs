@@ -4,6 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use muninn_context_engine::value::Prices;
+use muninn_wire::WireFormat;
 use reqwest::Url;
 use thiserror::Error;
 
@@ -11,7 +12,6 @@ use super::raw::{self, Fallback, OneOrMany};
 use super::resolve::{UnknownValue, invalid};
 use super::{BackendConfig, ConfigError, FallbackConfig, LimitsConfig, RouteConfig, UNCONFIGURED};
 use crate::secrets::Secret;
-use muninn_wire::WireFormat;
 
 /// The values of `dialect`, as errors list them.
 const DIALECTS: &str = "openai (chat and responses), anthropic (messages), chat, messages or responses";

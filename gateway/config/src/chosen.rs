@@ -15,7 +15,6 @@ pub struct ChosenModel {
 
 impl Config {
     /// Returns the name of a chosen model for receipts, records and logs, such as `local/small`.
-    #[must_use]
     pub fn name_of(&self, chosen: &ChosenModel) -> String {
         let backend = self.backends.get(chosen.backend);
         format!("{}/{}", backend.map_or("", |backend| &backend.name), chosen.model)

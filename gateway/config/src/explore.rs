@@ -39,7 +39,6 @@ pub struct ExploreConfig {
 
 impl ExploreConfig {
     /// Returns the limits of an exploration that starts now.
-    #[must_use]
     pub fn limits(&self) -> DeepLimits {
         DeepLimits {
             tokens: u64::from(self.tokens),
@@ -70,7 +69,6 @@ impl ExploreMode {
     const ALL: [ExploreMode; 4] = [ExploreMode::Off, ExploreMode::Background, ExploreMode::Auto, ExploreMode::Inline];
 
     /// The value in a configuration file.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             ExploreMode::Off => "off",

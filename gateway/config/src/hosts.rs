@@ -17,7 +17,6 @@ pub struct Authority<'a> {
 impl<'a> Authority<'a> {
     /// Parses a value. User information, escapes, an empty port and everything else around it make it `None`: servers
     /// disagree about the host that such a value names.
-    #[must_use]
     pub fn parse(text: &'a str) -> Option<Authority<'a>> {
         let end = match text.strip_prefix('[') {
             Some(rest) => rest.find(']')? + 2,
@@ -40,7 +39,6 @@ impl<'a> Authority<'a> {
 
     /// Whether it names this machine by name or loopback address. Short, decimal and hexadecimal forms of addresses do not
     /// count, because not every program reads them.
-    #[must_use]
     pub fn is_loopback(&self) -> bool {
         let address = self.name.trim_start_matches('[').trim_end_matches(']');
         self.name.eq_ignore_ascii_case("localhost")
@@ -48,7 +46,6 @@ impl<'a> Authority<'a> {
     }
 
     /// Whether both name the same host and port of an HTTP server.
-    #[must_use]
     pub fn is_same(&self, other: &Authority<'_>) -> bool {
         let port = |authority: &Authority<'_>| authority.port.unwrap_or(80);
         self.name.eq_ignore_ascii_case(other.name) && port(self) == port(other)
@@ -91,7 +88,6 @@ impl HostPattern {
     }
 
     /// Whether a host matches.
-    #[must_use]
     pub fn matches(&self, host: &Authority<'_>) -> bool {
         let name = host.name.to_ascii_lowercase();
         let is_same = match self.any_subdomain {

@@ -27,7 +27,6 @@ pub struct JournalConfig {
     pub model: Option<ChosenModel>,
     /// The most tokens of a merged overview.
     pub max_answer_tokens: u32,
-    /// The search.
     pub search: SearchSettings,
 }
 

@@ -47,9 +47,9 @@ pub use wiki::{DigestConfig, DigestInPrompt, WikiConfig};
 pub use worklog::WorklogConfig;
 
 use muninn_context_engine::value::Prices;
+use muninn_wire::WireFormat;
 
 use crate::secrets::{KeyHash, Secret};
-use muninn_wire::WireFormat;
 
 /// The names of backends without configuration: the two vendors, and the servers of discovery.
 pub const UNCONFIGURED: [&str; 6] = ["anthropic", "openai", "ollama", "vllm", "llama.cpp", "lmstudio"];
@@ -95,7 +95,6 @@ pub struct Config {
     pub wiki: WikiConfig,
     /// The git journal.
     pub journal: JournalConfig,
-    /// The worklog.
     pub worklog: WorklogConfig,
     /// Personal memory.
     pub personal: PersonalConfig,
@@ -114,7 +113,6 @@ pub struct McpConfig {
     pub http: bool,
 }
 
-/// A backend.
 #[derive(Debug, Clone)]
 pub struct BackendConfig {
     /// The name, used by routes and logs.
@@ -147,7 +145,6 @@ pub struct BackendConfig {
 
 impl BackendConfig {
     /// Creates a backend with defaults for everything else.
-    #[must_use]
     pub fn new(name: String, url: String, formats: Vec<WireFormat>, limits: &LimitsConfig) -> BackendConfig {
         BackendConfig {
             name,

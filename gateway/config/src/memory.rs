@@ -49,7 +49,6 @@ pub enum MemoryWrite {
 
 impl MemoryWrite {
     /// Returns the destination of segments, or `None` if nothing is written.
-    #[must_use]
     pub fn destination(self) -> Option<Destination> {
         match self {
             MemoryWrite::Off => None,
@@ -74,7 +73,6 @@ pub enum EmbedderConfig {
 /// The model that summarizes finished conversations, and its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummarizerConfig {
-    /// The model.
     pub model: ChosenModel,
     /// The tokens per day (UTC), prompts and answers.
     pub daily_tokens: u32,
@@ -85,7 +83,6 @@ pub struct SummarizerConfig {
 /// The model that decides pairs which the rules of reconciling leave open, and its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReconcilerConfig {
-    /// The model.
     pub model: ChosenModel,
     /// The limits of tokens and time.
     pub limits: ReconcilerLimits,

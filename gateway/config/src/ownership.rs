@@ -30,7 +30,6 @@ pub enum OwnershipError {
     Owner {
         /// The directory or the socket.
         path: PathBuf,
-        /// Its owner.
         owner: u32,
         /// The environment variable that names another place.
         variable: &'static str,
@@ -65,7 +64,6 @@ pub enum OwnershipError {
         entry.display()
     )]
     Planted {
-        /// The directory.
         directory: PathBuf,
         /// Its permissions.
         mode: u32,
@@ -77,7 +75,6 @@ pub enum OwnershipError {
     /// It is a file or a symbolic link.
     #[error("{} is no {expected}; remove it", path.display())]
     Kind {
-        /// The path.
         path: PathBuf,
         /// What it must be.
         expected: &'static str,
@@ -85,7 +82,6 @@ pub enum OwnershipError {
     /// It cannot be created or examined.
     #[error("cannot use {}: {source}", path.display())]
     Io {
-        /// The path.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -163,9 +159,6 @@ pub fn check_owner(
 }
 
 /// Checks that a directory is no link, belongs to the user, and is closed to others.
-///
-/// # Errors
-/// [`OwnershipError`].
 pub fn check_closed(path: &Path, variable: &'static str) -> Result<(), OwnershipError> {
     let metadata = path.symlink_metadata().map_err(failed(path))?;
     check_owner(path, &metadata, (metadata.is_dir(), "directory"), variable)?;

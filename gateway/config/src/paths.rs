@@ -7,8 +7,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use etcetera::{AppStrategy, AppStrategyArgs, choose_app_strategy};
-use muninn_base::private_file;
-use muninn_base::{Links, read_regular, read_regular_text};
+use muninn_base::{Links, private_file, read_regular, read_regular_text};
 
 use super::{ConfigError, env_vars};
 #[cfg(unix)]
@@ -85,9 +84,6 @@ pub fn closed_state_dir() -> Result<StateDir, ConfigError> {
 }
 
 /// Checks who controls the state directory, and changes nothing.
-///
-/// # Errors
-/// [`ConfigError::StateDirectory`].
 pub fn check_state_dir(path: &Path) -> Result<(), ConfigError> {
     #[cfg(unix)]
     OwnDirectory::examine(path, env_vars::STATE_DIR)?;
@@ -141,7 +137,6 @@ fn named_root(file: &Path) -> Option<PathBuf> {
 }
 
 /// Returns the path of Codex's configuration file, which may not exist; `None` without a home directory.
-#[must_use]
 pub fn codex_config() -> Option<PathBuf> {
     let home = || Some(etcetera::home_dir().ok()?.join(".codex"));
     let directory = from_environment(env_vars::CODEX_HOME).or_else(home)?;
@@ -149,7 +144,6 @@ pub fn codex_config() -> Option<PathBuf> {
 }
 
 /// Returns the directory of sockets, where the system has one: `$XDG_RUNTIME_DIR/muninn`. The directory may not exist.
-#[must_use]
 pub fn runtime_dir() -> Option<PathBuf> {
     strategy(env_vars::STATE_DIR).ok()?.runtime_dir()
 }
@@ -175,7 +169,6 @@ pub fn models_dir() -> Result<PathBuf, ConfigError> {
 
 /// Whether `muninn init` has been run in this worktree: its configuration and its ignore file exist, and neither
 /// `.muninn` nor its cache is a symbolic link.
-#[must_use]
 pub fn is_initialised(root: &Path) -> bool {
     let folder = root.join(".muninn");
     let is_no_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());

@@ -78,7 +78,6 @@ pub enum AgentClient {
 }
 
 impl AgentClient {
-    /// The client with a name.
     fn named(name: &str) -> Option<AgentClient> {
         match name {
             "claude" => Some(AgentClient::Claude),
@@ -89,7 +88,6 @@ impl AgentClient {
     }
 
     /// Its name, and that of its program.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             AgentClient::Claude => "claude",

@@ -22,9 +22,6 @@ pub struct Presence {
 
 impl Presence {
     /// Marks a gateway of this process.
-    ///
-    /// # Errors
-    /// If the file cannot be created or locked.
     pub fn announce(state_dir: &Path, port: u16) -> io::Result<Presence> {
         private_file::dir(state_dir)?;
         let path = path(state_dir, port);
@@ -65,7 +62,6 @@ impl Drop for Presence {
 }
 
 /// Whether a URL names a gateway that runs on this machine.
-#[must_use]
 pub fn is_gateway(state_dir: &Path, url: &str) -> bool {
     let Some(port) = loopback_port(url) else { return false };
     let Ok(file) = private_file::open(&path(state_dir, port)) else {
@@ -75,7 +71,6 @@ pub fn is_gateway(state_dir: &Path, url: &str) -> bool {
 }
 
 /// The port of a URL with a loopback address.
-#[must_use]
 pub fn loopback_port(url: &str) -> Option<u16> {
     let url: Uri = url.trim().parse().ok()?;
     let host = url.host()?.trim_start_matches('[').trim_end_matches(']');
@@ -93,7 +88,6 @@ fn path(state_dir: &Path, port: u16) -> PathBuf {
 }
 
 /// The environment variables by which clients find a gateway.
-#[must_use]
 pub fn client_variables(url: &str) -> Vec<(&'static str, String)> {
     let mut exceptions: Vec<String> =
         ["no_proxy", "NO_PROXY"].iter().filter_map(|name| std::env::var(name).ok()).collect();

@@ -22,7 +22,6 @@ pub struct WikiConfig {
     pub link_style: LinkStyle,
     /// When the digest is part of a preamble.
     pub digest_in_prompt: DigestInPrompt,
-    /// The digest.
     pub digest: DigestConfig,
 }
 
@@ -34,7 +33,6 @@ pub enum DigestInPrompt {
     Auto,
     /// If there is a page.
     Always,
-    /// Never.
     Never,
 }
 

@@ -1,6 +1,5 @@
 //! `[worklog]`: `JOURNAL.md` of a worktree.
 
-/// The worklog.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WorklogConfig {
     /// Whether worktrees that were set up for Muninn have one: the user's choice.

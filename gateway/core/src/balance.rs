@@ -10,10 +10,10 @@
 use std::collections::BTreeMap;
 use std::sync::{MutexGuard, PoisonError};
 
+use muninn_ledger::{Receipt, Store, StoreError};
 use muninn_text::model::block_on;
 
 use super::Workspace;
-use muninn_ledger::{Receipt, Store, StoreError};
 
 /// The number of maps that are compared. With fewer, nothing shrinks.
 const WINDOW: usize = 200;

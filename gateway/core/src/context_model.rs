@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::HeaderMap;
-use muninn_context_engine::{Completeness, Exploration, Limits, block_tokens, render, tokens};
-
-use super::enter::{enter, locate};
-use super::turn::{NoPackReason, millis, preview};
-use super::{App, Settings, notice};
 use muninn_backend::CONTEXT_MODEL;
 use muninn_backend::access::Caller;
+use muninn_context_engine::{Completeness, Exploration, Limits, block_tokens, render, tokens};
 use muninn_ledger::{Outcome, Receipt, ReceiptItem};
 use muninn_session::{claimed_directories, newest_human_turn};
 use muninn_wire::Prompt;
 use muninn_wire::answer::Answer;
+
+use super::enter::{enter, locate};
+use super::turn::{NoPackReason, millis, preview};
+use super::{App, Settings, notice};
 
 /// The longest time for exploring; no backend waits behind it.
 const EXPLORE_TIMEOUT: Duration = Duration::from_secs(5);

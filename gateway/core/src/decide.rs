@@ -7,15 +7,15 @@ use muninn_base::CancelFlag;
 use muninn_context_engine::explore::{ExploreOutcome, Trace};
 use muninn_context_engine::value::Prices;
 use muninn_context_engine::{Engine, Exploration, Item, ItemKind, Limits, PriorContext, block_tokens, render, tokens};
+use muninn_ledger::{Entry, EntryId, Estimate, NewEntry, PreamblePart, Store, TurnKey, Use};
 use muninn_notebooks::personal::Personal;
+use muninn_session::AnsweredCall;
 
 use super::deep::{BackgroundResult, Explorer, PendingResults, ProgressSender, drive};
 use super::preamble::Preamble;
 use super::turn::{millis, now_ms};
 use super::worklog::{handover_text, logged};
 use super::{Workspace, personal};
-use muninn_ledger::{Entry, EntryId, Estimate, NewEntry, PreamblePart, Store, TurnKey, Use};
-use muninn_session::AnsweredCall;
 
 /// The time after the deadline in which an exploration's result is still accepted.
 const GRACE: Duration = Duration::from_millis(20);

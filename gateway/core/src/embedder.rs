@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use muninn_backend::{Candidate, RemoteEmbedder, Router};
+use muninn_base::with_causes;
+use muninn_config::{Config, ConfigError, EmbedderConfig, paths};
 use muninn_text::embed::{EmbedError, Embedder, LoadError, StaticVectors, minilm};
 use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::model;
-use muninn_backend::{Candidate, RemoteEmbedder, Router};
-use muninn_base::with_causes;
-use muninn_config::{Config, ConfigError, EmbedderConfig, paths};
 
 /// An embedder that could not be opened, or that fails, is tried again no sooner than this.
 const RETRY: Duration = Duration::from_secs(30);
@@ -68,7 +68,6 @@ enum State {
 
 impl ConfiguredEmbedder {
     /// The embedder of a configuration, not opened yet.
-    #[must_use]
     pub fn new(config: &Config) -> Arc<ConfiguredEmbedder> {
         let kind = match &config.embedder {
             EmbedderConfig::Static => Kind::Static,
@@ -83,7 +82,6 @@ impl ConfiguredEmbedder {
     }
 
     /// The embedder of a configuration that was read again. A model that is loaded stays loaded.
-    #[must_use]
     pub fn reloaded(self: &Arc<Self>, config: &Config) -> Arc<ConfiguredEmbedder> {
         match (&self.kind, &config.embedder) {
             (Kind::Static, EmbedderConfig::Static) | (Kind::MiniLm, EmbedderConfig::MiniLm) => Arc::clone(self),
@@ -92,7 +90,6 @@ impl ConfiguredEmbedder {
     }
 
     /// The configured name: `static`, `minilm`, or backend and model as in `local/nomic-embed-text`.
-    #[must_use]
     pub fn name(&self) -> String {
         match &self.kind {
             Kind::Static => "static".to_owned(),
@@ -102,7 +99,6 @@ impl ConfiguredEmbedder {
     }
 
     /// Whether opening it takes no time.
-    #[must_use]
     pub fn is_built_in(&self) -> bool {
         matches!(self.kind, Kind::Static)
     }
@@ -156,7 +152,6 @@ impl ConfiguredEmbedder {
 
     /// The embedder's name and state for programs: `closed`, `opening`, `ready` with its id, `failing` or `unusable` with
     /// the reason. Never waits.
-    #[must_use]
     pub fn report(&self) -> Value {
         let model = self.name();
         let Ok(state) = self.state.try_lock() else {

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use muninn_backend::access::{Caller, Door};
+use muninn_session::ClaimedDirectories;
 use thiserror::Error;
 use tokio::task::JoinError;
 
 use super::{App, Location, OpenError, Workspace};
-use muninn_backend::access::{Caller, Door};
-use muninn_session::ClaimedDirectories;
 
 /// Stands for a directory that a stranger is not told.
 const HIDDEN: &str = "(a directory of the gateway)";
@@ -99,9 +99,6 @@ impl App {
     }
 
     /// The workspace of a directory, if the caller may use it; without a directory, the served one.
-    ///
-    /// # Errors
-    /// [`EnterError`].
     pub(crate) async fn workspace_at(
         self: &Arc<App>,
         caller: &Caller,
@@ -115,9 +112,6 @@ impl App {
 
 /// The workspace of a request, opened on a blocking thread if necessary. A request waits for it at most its deadline; the
 /// opening continues for the next request.
-///
-/// # Errors
-/// [`EnterError`].
 pub(super) async fn enter(
     app: &Arc<App>,
     caller: &Caller,

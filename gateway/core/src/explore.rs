@@ -1,16 +1,16 @@
 //! Exploring a repository with a model for one question, outside of any conversation.
 
 use http::HeaderMap;
+use muninn_backend::{BlockingClient, BlockingClientError, Candidate, RemoteModel, Router, Target};
 use muninn_base::Supervisor;
+use muninn_config::Config;
 use muninn_context_engine::explore::{ExploreOutcome, Observer};
+use muninn_ledger::{Outcome, Receipt, SqliteStore, Store as _};
 use muninn_text::model::{Model, block_on};
+use muninn_wire::WireFormat;
 use thiserror::Error;
 
 use super::Workspace;
-use muninn_backend::{BlockingClient, BlockingClientError, Candidate, RemoteModel, Router, Target};
-use muninn_config::Config;
-use muninn_ledger::{Outcome, Receipt, SqliteStore, Store as _};
-use muninn_wire::WireFormat;
 
 /// Why no explorer model is available.
 #[derive(Debug, Error)]
@@ -24,9 +24,6 @@ pub enum ExplorerError {
 }
 
 /// The explorer model: `named`, else the model of `[explore]`, else the default model of `muninn ask`.
-///
-/// # Errors
-/// [`ExplorerError`].
 pub async fn explorer(config: &Config, named: Option<&str>) -> Result<RemoteModel, ExplorerError> {
     let blocking_client = BlockingClient::start(&Supervisor::default(), config.limits.connect_timeout)?;
     let router = Router::new(config, 0);

@@ -12,10 +12,15 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use muninn_context_engine::IndexStatus;
-use muninn_context_engine::render;
+use muninn_backend::access::Caller;
+use muninn_config::presence::{is_gateway, loopback_port};
 use muninn_context_engine::value::Prices;
+use muninn_context_engine::{IndexStatus, render};
+use muninn_ledger::{Outcome, Receipt};
+use muninn_session::newest_human_turn;
+use muninn_session::transcript::{Client, Transcript};
 use muninn_text::redact;
+use muninn_wire::{Prompt, WireFormat};
 
 use super::deep::{DeepLane, ProgressSender};
 use super::learn::{ObservedRequest, Observing};
@@ -23,12 +28,6 @@ use super::local::{HookSession, HookTool, HookTurn};
 use super::turn::{PlanRequest, millis, new_receipt, plan};
 use super::worklog::{SessionWorklog, ToolOutcome, handover_text, logged};
 use super::{App, Workspace};
-use muninn_backend::access::Caller;
-use muninn_config::presence::{is_gateway, loopback_port};
-use muninn_ledger::{Outcome, Receipt};
-use muninn_session::newest_human_turn;
-use muninn_session::transcript::{Client, Transcript};
-use muninn_wire::{Prompt, WireFormat};
 
 /// The most characters of one block. Claude Code moves longer texts of hooks into a file.
 const MOST_CHARACTERS: usize = 8_000;

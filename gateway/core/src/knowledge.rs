@@ -2,10 +2,9 @@
 //!
 //! Pages are written only in an initialised worktree, and never over an existing file.
 
+use muninn_config::nearest;
 use muninn_repo_tools::Worktree;
 use muninn_team::knowledge::{KEYS, check};
-
-use muninn_config::nearest;
 
 pub use muninn_team::knowledge::{
     Draft, Finding, ImportError, ListedFile, NewError, WriteError, create as new_knowledge, import as import_knowledge,
@@ -13,7 +12,6 @@ pub use muninn_team::knowledge::{
 };
 
 /// The findings in all pages, with their lines. An unknown key gets a suggestion.
-#[must_use]
 pub fn check_knowledge(worktree: &Worktree) -> Vec<Finding> {
     let mut findings = check(worktree);
     for finding in &mut findings {

@@ -5,12 +5,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use muninn_backend::access::Caller;
+use muninn_session::transcript::Client;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{App, ToolCall, ToolOutcome, ToolReply, ToolRequest};
-use muninn_backend::access::Caller;
-use muninn_session::transcript::Client;
 
 /// A call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -35,10 +35,8 @@ pub enum LocalRequest {
     },
 }
 
-/// The session of a hook.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct HookSession {
-    /// The client.
     pub client: Client,
     /// The client's session id.
     #[serde(default)]
@@ -62,7 +60,6 @@ pub struct HookSession {
 /// A prompt that a hook sees before the model does.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct HookTurn {
-    /// The session.
     pub session: HookSession,
     /// The user's words.
     pub prompt: String,
@@ -71,12 +68,10 @@ pub struct HookTurn {
 /// A call of a tool that a hook sees.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct HookTool {
-    /// The session.
     pub session: HookSession,
     /// The call's id.
     #[serde(default)]
     pub id: Option<String>,
-    /// The call.
     pub call: ToolCall,
 }
 
@@ -102,7 +97,6 @@ impl From<Option<String>> for LocalReply {
 
 impl LocalRequest {
     /// The directory that the caller works in.
-    #[must_use]
     pub fn directory(&self) -> &PathBuf {
         match self {
             LocalRequest::HookTurn(HookTurn { session, .. })

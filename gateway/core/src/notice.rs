@@ -5,7 +5,6 @@ use muninn_context_engine::render;
 /// The answer in the pieces that are streamed: the notice, then the pack's paragraphs.
 ///
 /// `connected`: whether a model is connected that could have been asked.
-#[must_use]
 pub(super) fn around(connected: bool, pack: String, reason: Option<&str>) -> Vec<String> {
     let mut pieces = vec![opening(connected, !pack.is_empty(), reason)];
     pieces.extend(pack.split_inclusive("\n\n").map(str::to_owned));

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
+use muninn_config::{Config, ConfigError, paths};
 use muninn_context_engine::tokens;
 use muninn_text::model::block_on;
 
 use super::local::{LocalReply, LocalRequest};
 use super::turn::millis;
 use super::{App, Workspace};
-use muninn_config::{Config, ConfigError, paths};
 
 /// The share of a call's time, one divided by this number, in which it waits for the stored index.
 const WAIT_DIVISOR: u32 = 2;

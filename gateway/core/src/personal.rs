@@ -7,18 +7,18 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
+use muninn_backend::access::{Caller, Door};
 use muninn_base::Clock;
+use muninn_config::{Config, paths};
 use muninn_context_engine::{Item, ItemKind, PriorContext, measure_item};
 use muninn_notebooks::personal::{FoundItem, Personal, SearchOptions};
+use muninn_personal::keep;
+use muninn_personal::reminders::{ReminderSettings, Reminders, has_reminder};
 use muninn_text::redact;
+use muninn_wire::{Message, Role, ToolPart, decoded_arguments};
 use serde_json::Value;
 
 use super::App;
-use muninn_backend::access::{Caller, Door};
-use muninn_config::{Config, paths};
-use muninn_personal::keep;
-use muninn_personal::reminders::{ReminderSettings, Reminders, has_reminder};
-use muninn_wire::{Message, Role, ToolPart, decoded_arguments};
 
 /// The names of the tools of personal memory. Other servers have tools with these names for the same purpose.
 const TOOLS: [&str; 9] = [
@@ -160,7 +160,6 @@ impl App {
     }
 
     /// Whether this process is needed for reminders.
-    #[must_use]
     pub fn has_reminders(&self) -> bool {
         let reminders = self.enabled_personal().map(|personal| personal.reminders());
         reminders.is_some_and(|found| found.is_ok_and(|found| !found.reminders.is_empty()))

@@ -4,18 +4,18 @@
 
 use std::sync::Arc;
 
+use muninn_config::paths;
 use muninn_context_engine::render::{self, Ground, neutralize};
 use muninn_context_engine::{IndexStatus, tokens};
+use muninn_ledger::{Outcome, PreamblePart, ReceiptItem};
 use muninn_notebooks::personal::Personal;
 use muninn_notebooks::worklog::Tail;
+use muninn_session::transcript::Transcript;
 
 use super::local::HookSession;
 use super::personal::always_loaded;
 use super::worklog::{handover_text, logged};
 use super::{App, Workspace};
-use muninn_config::paths;
-use muninn_ledger::{Outcome, PreamblePart, ReceiptItem};
-use muninn_session::transcript::Transcript;
 
 /// The most characters of a preamble.
 const MOST_CHARACTERS: usize = 7_700;
@@ -49,7 +49,6 @@ struct Part {
 pub(super) struct Preamble {
     /// The text, without a fence.
     pub(super) text: String,
-    /// Its parts.
     pub(super) parts: Vec<PreamblePart>,
 }
 

@@ -3,10 +3,9 @@
 use std::time::{Duration, Instant};
 
 use muninn_base::ids::{self, IdError};
+use muninn_ledger::{Receipt, Store, StoreError};
 use muninn_text::model::block_on;
 use thiserror::Error;
-
-use muninn_ledger::{Receipt, Store, StoreError};
 
 /// A receipt is written after its request was answered, so an unknown id is looked up again for this long.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -25,9 +24,6 @@ pub enum ReceiptError {
 }
 
 /// Looks a receipt up by any unambiguous part of its id, and waits a moment for one that is not there yet.
-///
-/// # Errors
-/// [`ReceiptError`].
 pub fn find_receipt(store: &dyn Store, part: &str) -> Result<Receipt, ReceiptError> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -46,9 +42,6 @@ pub fn find_receipt(store: &dyn Store, part: &str) -> Result<Receipt, ReceiptErr
 }
 
 /// The latest receipts, newest first.
-///
-/// # Errors
-/// [`ReceiptError::Store`].
 pub fn latest_receipts(store: &dyn Store, count: usize) -> Result<Vec<Receipt>, ReceiptError> {
     Ok(block_on(store.receipts(count))?)
 }

@@ -22,7 +22,6 @@ pub struct Settings {
 impl Settings {
     /// Builds the settings of a process that starts. `own_port` is the port it listens on, `counters` counts the failures
     /// of backends.
-    #[must_use]
     pub fn new(config: Config, own_port: u16, counters: Arc<dyn Counters>) -> Settings {
         Settings {
             router: Router::with_counters(&config, own_port, counters),
@@ -33,7 +32,6 @@ impl Settings {
     }
 
     /// The port of the user's gateway: of this process, or the configured one.
-    #[must_use]
     pub fn port(&self) -> u16 {
         match self.own_port {
             0 => self.config.listen.port(),
@@ -42,7 +40,6 @@ impl Settings {
     }
 
     /// Builds the settings that replace `previous` after a reload. Requests with keys that the reload revokes end.
-    #[must_use]
     pub fn reloaded(config: Config, previous: &Settings) -> Settings {
         Settings {
             router: previous.router.renewed(&config, previous.own_port),

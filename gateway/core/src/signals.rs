@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use muninn_backend::access::Caller;
 use muninn_notebooks::personal::{Personal, SignalContext};
 use serde_json::{Map, Value, json};
 
 use super::App;
-use muninn_backend::access::Caller;
 
 /// The turns that are remembered, so that one that is observed twice is logged once.
 const MOST_KNOWN: usize = 10_000;

@@ -6,23 +6,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use muninn_base::Clock;
-use muninn_base::Supervisor;
+use muninn_backend::BlockingClient;
+use muninn_backend::metrics::{FinishedRequest, ForwardedRequest, Metrics};
+use muninn_base::{Clock, Supervisor};
+use muninn_config::presence::Presence;
+use muninn_config::{Config, ConfigError, paths};
 use muninn_context_engine::tokens;
+use muninn_ledger::{Counters, LocalCounters, SqliteStore, Store, UsageSum, utc_today};
 use muninn_notebooks::personal::Personal;
 use muninn_text::model::block_on;
+use muninn_wire::convert::answer::Usage;
 
 use super::deep::BackgroundExplorations;
 use super::embedder::ConfiguredEmbedder;
 use super::learn::Learner;
 use super::settings::{Settings, keep_what_is_fixed};
 use super::{Workspace, Workspaces, personal};
-use muninn_backend::BlockingClient;
-use muninn_backend::metrics::{FinishedRequest, ForwardedRequest, Metrics};
-use muninn_config::presence::Presence;
-use muninn_config::{Config, ConfigError, paths};
-use muninn_ledger::{Counters, LocalCounters, SqliteStore, Store, UsageSum, utc_today};
-use muninn_wire::convert::answer::Usage;
 
 /// The most that the end of a process waits for background tasks.
 const STOP_GRACE: Duration = Duration::from_millis(500);
@@ -147,7 +146,6 @@ impl App {
     }
 
     /// The settings in force now.
-    #[must_use]
     pub fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }

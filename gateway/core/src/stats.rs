@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
+use muninn_ledger::{Outcome, Receipt, Store, StoreError};
 use muninn_text::model::block_on;
 use serde::Serialize;
-
-use muninn_ledger::{Outcome, Receipt, Store, StoreError};
 
 /// The sums of all repositories. Gains, prices and nets are in input tokens that are not cached.
 #[derive(Debug, Serialize)]

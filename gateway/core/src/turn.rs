@@ -10,20 +10,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
+use muninn_backend::access::Caller;
 use muninn_context_engine::Completeness;
 use muninn_context_engine::value::Prices;
+use muninn_ledger::{Outcome, Receipt, ReceiptItem, Replays, Store};
+use muninn_session::inject::{Chain, Replay, Seed, replay};
+use muninn_session::{Identity, Mode, SideRequest, identify, side_request};
 use muninn_text::redact;
+use muninn_wire::{Insertion, Prompt, Site, WireFormat};
 use thiserror::Error;
 
 use super::App;
 use super::decide::Decision;
 use super::deep::{DeepLane, ProgressSender};
 use super::enter::{EnterError, locate, seed};
-use muninn_backend::access::Caller;
-use muninn_ledger::{Outcome, Receipt, ReceiptItem, Replays, Store};
-use muninn_session::inject::{Chain, Replay, Seed, replay};
-use muninn_session::{Identity, Mode, SideRequest, identify, side_request};
-use muninn_wire::{Insertion, Prompt, Site, WireFormat};
 
 pub(super) use budget::preview;
 use planner::TurnPlanner;
@@ -76,7 +76,6 @@ impl NoPackReason {
 }
 
 /// An empty receipt for a request that arrived now.
-#[must_use]
 pub fn new_receipt(app: &App, caller: &Caller, format: WireFormat, id: &str, model: &str) -> Receipt {
     Receipt {
         format: Receipt::format_name(format).to_owned(),
@@ -238,7 +237,6 @@ pub(super) fn now_ms() -> i64 {
 }
 
 /// Milliseconds with the precision that receipts show.
-#[must_use]
 pub fn millis(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e5).round() / 100.0
 }

@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use muninn_base::Clock;
-use muninn_base::Progress;
-use muninn_base::{Supervisor, Until};
+use muninn_base::{Clock, Progress, Supervisor, Until, with_causes};
+use muninn_config::{
+    Config, ConfigError, ContextConfig, JournalConfig, MemoryConfig, WikiConfig, WorklogConfig, paths,
+    repository as repository_config,
+};
 use muninn_context_engine::{Engine, EngineSettings, IndexError, IndexReport, IndexStatus};
 use muninn_index::vectors::Filled;
 use muninn_repo_tools::Worktree;
@@ -19,11 +21,6 @@ use super::balance::Balance;
 use super::embedder::ConfiguredEmbedder;
 use super::journal::{self, SessionJournal};
 use super::wiki::TeamWiki;
-use muninn_base::with_causes;
-use muninn_config::{
-    Config, ConfigError, ContextConfig, JournalConfig, MemoryConfig, WikiConfig, WorklogConfig, paths,
-    repository as repository_config,
-};
 
 /// The shortest pause between two refreshes of an index. The pause is also at least 20 times the last walk, so that walks
 /// take at most a twentieth of the time. Reading files does not count: a first indexing of one minute must not hide edits
@@ -79,13 +76,11 @@ pub enum RefreshError {
 pub struct WorkspaceSettings {
     /// The settings of packing.
     pub context: ContextConfig,
-    /// The settings of memory.
     pub memory: MemoryConfig,
     /// The settings of the wiki: the user's.
     pub wiki: WikiConfig,
     /// The settings of the journal: the user's.
     pub journal: JournalConfig,
-    /// The settings of the worklog.
     pub worklog: WorklogConfig,
     /// The error in the repository's own configuration, which is then ignored.
     pub problem: Option<ConfigError>,
@@ -114,14 +109,12 @@ impl WorkspaceSettings {
 
 impl Workspace {
     /// Opens a directory. A directory that is no repository is served without context, because forwarding must work there.
-    #[must_use]
     pub fn open(directory: &Path, config: &Config, state_dir: &Path, clock: Clock) -> Workspace {
         let embedder = ConfiguredEmbedder::new(config);
         Workspace::supervised(directory, config, state_dir, clock, (&Supervisor::default(), &embedder))
     }
 
     /// [`Workspace::open`], with threads that are this owner's tasks, and an embedder that others use too.
-    #[must_use]
     pub fn supervised(
         directory: &Path,
         config: &Config,
@@ -180,14 +173,11 @@ impl Workspace {
         }
     }
 
-    /// The clock of this workspace.
-    #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
     /// The settings in force.
-    #[must_use]
     pub fn settings(&self) -> Arc<WorkspaceSettings> {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -203,7 +193,6 @@ impl Workspace {
     }
 
     /// The embedder that is configured here.
-    #[must_use]
     pub fn embedder(&self) -> Arc<ConfiguredEmbedder> {
         Arc::clone(&self.embedder.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -217,7 +206,6 @@ impl Workspace {
     }
 
     /// Makes the vectors that the index and the memory lack. May take as long as the embedder does.
-    #[must_use]
     pub fn embed(&self) -> Filled {
         self.use_embedder();
         let engine = self.engine.as_ref();
@@ -238,7 +226,6 @@ impl Workspace {
     }
 
     /// The state of the index, as `/healthz` shows it.
-    #[must_use]
     pub fn index(&self) -> Value {
         match self.engine.as_ref().map(|engine| engine.status()) {
             None => json!({"state": "none", "reason": self.problem}),
@@ -287,7 +274,6 @@ impl Workspace {
     }
 
     /// Whether the index is due for a refresh.
-    #[must_use]
     pub fn is_due(&self) -> bool {
         let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.engine.is_some()
@@ -296,7 +282,6 @@ impl Workspace {
     }
 
     /// Whether a canonical path belongs to the worktree.
-    #[must_use]
     pub fn owns(&self, real: &Path) -> bool {
         let contains = |engine: &Arc<Engine>| engine.worktree().contains(real);
         real == self.root || self.engine.as_ref().is_some_and(contains)

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use muninn_base::Supervisor;
+use muninn_config::Config;
 use thiserror::Error;
 
 use super::Workspace;
 use super::embedder::ConfiguredEmbedder;
-use muninn_config::Config;
 
 /// Worktrees besides the served one that are open at a time; each holds an index in memory. Beyond this number the least
 /// recently used one is closed, and opened again from its cache when a request next claims it.
@@ -35,7 +35,6 @@ pub enum Location {
 
 impl Location {
     /// The root of the worktree, where there is one.
-    #[must_use]
     pub fn root(&self) -> Option<&Path> {
         match self {
             Location::Open(workspace) => Some(&workspace.root),
@@ -83,7 +82,6 @@ struct Inner {
 
 impl Workspaces {
     /// A registry with the served worktree only.
-    #[must_use]
     pub fn new(served: Arc<Workspace>, config: &Config, state_dir: &Path, supervisor: &Supervisor) -> Workspaces {
         let embedder = served.embedder();
         Workspaces {
@@ -98,7 +96,6 @@ impl Workspaces {
     /// Finds the worktree of a request: the served one if a claimed directory lies in it or none is claimed, else the
     /// first claimed one that may be served. `own` is the root of a program of the user, and `may_use` says whether the
     /// caller may use a root.
-    #[must_use]
     pub fn locate(&self, claimed: &[String], own: Option<&Path>, may_use: &dyn Fn(&Path) -> bool) -> Location {
         let roots: Vec<_> = claimed.iter().filter_map(|claim| self.root_of(claim, own)).collect();
         let is_served = |root: &PathBuf| *root == self.served.root;
@@ -114,7 +111,6 @@ impl Workspaces {
     }
 
     /// The root of the worktree that a claimed directory lies in, if it is or may be served.
-    #[must_use]
     pub fn root_of(&self, claim: &str, own: Option<&Path>) -> Option<PathBuf> {
         let claim = Path::new(claim);
         // Nearly every claim is the root of an open worktree, which needs no file system access. The worktree of another
@@ -126,7 +122,6 @@ impl Workspaces {
     }
 
     /// The root of the worktree that a directory lies in, whether it is served or not.
-    #[must_use]
     pub fn root_at(&self, claim: &Path) -> Option<PathBuf> {
         // A relative path would be resolved against the gateway's working directory.
         if !claim.is_absolute() {
@@ -191,7 +186,6 @@ impl Workspaces {
 
     /// The lock of opening a worktree: one thread opens it, however many requests wait. A file system that hangs would
     /// otherwise take a thread for each of them.
-    #[must_use]
     pub(super) fn opening(&self, root: &Path) -> Arc<tokio::sync::Mutex<()>> {
         let mut opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         opening.retain(|_, lock| Arc::strong_count(lock) > 1);
@@ -199,19 +193,16 @@ impl Workspaces {
     }
 
     /// The worktree of this root, if it is open and due for a refresh.
-    #[must_use]
     pub fn due(&self, root: &Path) -> Option<Arc<Workspace>> {
         self.get(root).filter(|workspace| workspace.is_due())
     }
 
     /// The worktree of this root, if it is open.
-    #[must_use]
     pub fn opened(&self, root: &Path) -> Option<Arc<Workspace>> {
         self.get(root)
     }
 
     /// All open worktrees, the served one first.
-    #[must_use]
     pub fn all(&self) -> Vec<Arc<Workspace>> {
         let inner = self.lock();
         std::iter::once(&self.served).chain(&inner.open).cloned().collect()
@@ -231,7 +222,6 @@ impl Workspaces {
     }
 
     /// The longest time that a request waits for a worktree to open.
-    #[must_use]
     pub fn open_timeout(&self) -> std::time::Duration {
         self.lock().config.context.deadline
     }

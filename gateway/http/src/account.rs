@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use http::{HeaderValue, Response};
-
-use super::answer_body::{AnswerBody, AnswerSummary, Source};
-use super::exchange_result::ExchangeResult;
-use super::refusal::Client;
-use super::{Worker, bookkeeping, reply};
 use muninn_backend::access::Caller;
 use muninn_backend::metrics::{Active, FinishedRequest};
 use muninn_core::{ObservedAnswer, millis};
 use muninn_ledger::{Outcome, Receipt};
 use muninn_wire::WireFormat;
+
+use super::answer_body::{AnswerBody, AnswerSummary, Source};
+use super::exchange_result::ExchangeResult;
+use super::refusal::Client;
+use super::{Worker, bookkeeping, reply};
 
 /// The account of one request, shared by the handler and the answer's body.
 pub(super) struct Account {
@@ -23,7 +23,6 @@ pub(super) struct Account {
     client: Client,
     format: WireFormat,
     started: Instant,
-    /// The answer for the learner.
     learned: Arc<ObservedAnswer>,
     added: Duration,
     outcome: Outcome,

@@ -9,11 +9,11 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use http::{HeaderMap, Response};
+use muninn_backend::access::{Access, Caller, Denied, Peer, contains_key, remove_keys};
+use muninn_wire::error::ErrorKind;
 
 use super::refusal::{self, Client};
 use super::{Worker, guard, path, reply};
-use muninn_backend::access::{Access, Caller, Denied, Peer, contains_key, remove_keys};
-use muninn_wire::error::ErrorKind;
 
 /// Admits a request, or answers it with an error.
 pub(super) async fn admit_request(State(worker): State<Worker>, mut request: Request, next: Next) -> Response<Body> {

@@ -102,7 +102,6 @@ pub(super) struct AnswerSummary {
     pub usage: Usage,
 }
 
-/// The body of one answer.
 pub(super) struct AnswerBody {
     source: Source,
     format: WireFormat,
@@ -448,7 +447,6 @@ fn last_events(format: WireFormat, begun: bool, failure: Failure) -> String {
 }
 
 /// A failure as the last events of a stream in this format.
-#[must_use]
 pub(super) fn failure_event(format: WireFormat, failure: Failure) -> String {
     AnswerConverter::new(format, format, AnswerContext::default()).fail(failure)
 }

@@ -9,13 +9,13 @@ use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response, header};
 use http_body_util::{BodyExt, Limited};
+use muninn_config::LimitsConfig;
+use muninn_wire::WireFormat;
+use muninn_wire::error::ErrorKind;
 
 use super::body_memory::{BodyMemory, Reservation};
 use super::refusal::{self, Client};
 use super::{Worker, coding, reply};
-use muninn_config::LimitsConfig;
-use muninn_wire::WireFormat;
-use muninn_wire::error::ErrorKind;
 
 /// A refused body is read for this long, so that the client finishes sending and can read the error.
 const DRAIN: Duration = Duration::from_secs(10);

@@ -40,7 +40,6 @@ impl BodyMemory {
 
 impl Reservation {
     /// Reserves more bytes, unless all bodies together would then exceed `limit`.
-    #[must_use]
     pub(super) fn grow(&mut self, bytes: usize, limit: usize) -> bool {
         let add = |held: usize| held.checked_add(bytes).filter(|held| *held <= limit);
         let grown = self.memory.0.try_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok();

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use muninn_core::App;
+use muninn_ledger::Receipt;
 use muninn_text::redact;
 
 use super::refusal::Client;
-use muninn_core::App;
-use muninn_ledger::Receipt;
 
 /// Logs a request, writes its receipt, and refreshes the index if it is due.
 pub(super) fn keep(app: &Arc<App>, receipt: Receipt, status: u16, client: &Client) {

@@ -9,14 +9,6 @@ use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt};
 use http::request::Parts;
 use http::{Response, header};
-
-use super::account::Account;
-use super::answer_body::{AnswerBody, Source, failure_event};
-use super::body::RequestBody;
-use super::exchange::{Exchange, panicked};
-use super::exchange_result::ExchangeResult;
-use super::refusal::{self, Client};
-use super::{Worker, body, reply};
 use muninn_backend::access::{Caller, Forbidden};
 use muninn_backend::metrics::Active;
 use muninn_backend::{Candidate, NoRoute, Target};
@@ -30,6 +22,14 @@ use muninn_wire::convert::AnswerContext;
 use muninn_wire::convert::answer::Usage;
 use muninn_wire::error::{ErrorKind, Failure};
 use muninn_wire::{Insertion, Prompt, Text, WireFormat};
+
+use super::account::Account;
+use super::answer_body::{AnswerBody, Source, failure_event};
+use super::body::RequestBody;
+use super::exchange::{Exchange, panicked};
+use super::exchange_result::ExchangeResult;
+use super::refusal::{self, Client};
+use super::{Worker, body, reply};
 
 /// Handles one conversation request.
 pub(super) async fn converse(worker: Worker, format: WireFormat, mut parts: Parts, body: Body) -> Response<Body> {
@@ -90,7 +90,6 @@ struct Incoming {
     parts: Parts,
     /// The body for the learner.
     uncounted: Bytes,
-    /// The answer for the learner.
     learned: Arc<ObservedAnswer>,
     id: String,
     started: Instant,

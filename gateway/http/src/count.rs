@@ -9,18 +9,17 @@ use axum::extract::Request;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
+use muninn_backend::access::{Caller, Forbidden};
+use muninn_backend::{Candidate, Target};
 use muninn_context_engine::tokens;
+use muninn_core::Settings;
+use muninn_wire::error::{ErrorKind, Failure};
+use muninn_wire::{Insertion, Prompt, Text, WireFormat, convert, splice};
 use serde_json::json;
 
 use super::exchange::{Exchange, panicked};
 use super::refusal::{Client, forbid};
 use super::{Shared, Worker, body, reply};
-use muninn_backend::access::{Caller, Forbidden};
-use muninn_backend::{Candidate, Target};
-use muninn_core::Settings;
-use muninn_wire::error::{ErrorKind, Failure};
-use muninn_wire::splice;
-use muninn_wire::{Insertion, Prompt, Text, WireFormat, convert};
 
 /// Counts the tokens of a conversation's prompt.
 pub(super) async fn count_tokens(worker: Worker, format: WireFormat, request: Request) -> Response<Body> {

@@ -9,20 +9,18 @@ use futures_util::stream::{self, StreamExt};
 use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode, header, response};
 use http_body_util::BodyExt;
-
-use super::answer_body::Source;
-use super::exchange_result::{ExchangeResult, unchanged};
-use super::headers::{is_events, is_framed, is_json};
-use super::{Worker, coding, headers, reply};
 use muninn_backend::{AttemptError, AttemptReport, Candidate, Outgoing, apply_credentials, attempt};
 use muninn_ledger::Try;
 use muninn_wire::convert::request::Dropped;
 use muninn_wire::convert::{self, AnswerContext, AnswerConverter};
 use muninn_wire::error::{self, ErrorKind, Failure};
-use muninn_wire::failure;
 use muninn_wire::overflow::Overflow;
-use muninn_wire::splice;
-use muninn_wire::{Aligner, EndWatch, Insertion, Text, UsageWatch, WireFormat};
+use muninn_wire::{Aligner, EndWatch, Insertion, Text, UsageWatch, WireFormat, failure, splice};
+
+use super::answer_body::Source;
+use super::exchange_result::{ExchangeResult, unchanged};
+use super::headers::{is_events, is_framed, is_json};
+use super::{Worker, coding, headers, reply};
 
 /// The most bytes that are read of a backend's error.
 const LONGEST_ERROR: usize = 1 << 20;

@@ -5,19 +5,18 @@ use std::sync::Arc;
 use axum::body::Body;
 use futures_util::future::FutureExt;
 use http::{Response, response};
-
-use super::Shared;
-use super::answer_body::{AnswerBody, Source, failure_event};
-use super::exchange::{LONGEST_ANSWER, broken_off, is_encoded, panicked, unreadable};
-use super::headers::is_events;
 use muninn_backend::CONTEXT_MODEL;
 use muninn_backend::access::Caller;
 use muninn_ledger::Try;
 use muninn_wire::convert::answer::Usage;
 use muninn_wire::convert::request::Dropped;
 use muninn_wire::convert::{AnswerContext, AnswerConverter};
-use muninn_wire::failure;
-use muninn_wire::{UsageWatch, WireFormat};
+use muninn_wire::{UsageWatch, WireFormat, failure};
+
+use super::Shared;
+use super::answer_body::{AnswerBody, Source, failure_event};
+use super::exchange::{LONGEST_ANSWER, broken_off, is_encoded, panicked, unreadable};
+use super::headers::is_events;
 
 /// The answer to a request, or the error that takes its place.
 pub(super) struct ExchangeResult {

@@ -8,22 +8,21 @@ use std::time::Instant;
 use axum::body::Body;
 use axum::extract::Request;
 use http::{HeaderValue, Method, Response, header};
-
-use super::answer_body::AnswerBody;
-use super::exchange::{Exchange, panicked};
-use super::exchange_result::ExchangeResult;
-use super::refusal::{Client, forbid};
-use super::{Worker, body, gate, reply};
 use muninn_backend::Target;
 use muninn_backend::access::{Caller, Door, Forbidden};
 use muninn_backend::metrics::ForwardedRequest;
 use muninn_wire::error::ErrorKind;
 use muninn_wire::{Members, Text, WireFormat};
 
+use super::answer_body::AnswerBody;
+use super::exchange::{Exchange, panicked};
+use super::exchange_result::ExchangeResult;
+use super::refusal::{Client, forbid};
+use super::{Worker, body, gate, reply};
+
 /// The paths whose model is checked; a restricted key may use no others.
 pub(super) const CHECKED_PATHS: [&str; 2] = ["/v1/embeddings", "/v1/completions"];
 
-/// Forwards a request.
 pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> {
     let door = if request.method() == Method::POST && CHECKED_PATHS.contains(&request.uri().path()) {
         Door::Complete

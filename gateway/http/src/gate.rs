@@ -14,12 +14,12 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::routing::MethodRouter;
 use http::{HeaderValue, Response, header};
 use http_body::{Frame, SizeHint};
+use muninn_backend::access::{Caller, ClosedDoor, Denied, Door};
+use muninn_wire::error::ErrorKind;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::refusal::{self, Client};
 use super::{Worker, body, reply};
-use muninn_backend::access::{Caller, ClosedDoor, Denied, Door};
-use muninn_wire::error::ErrorKind;
 
 /// The path of a route that answers whatever no other one does.
 pub(super) const ELSEWHERE: &str = "*";

@@ -21,7 +21,6 @@ pub(super) enum AllowedHosts<'a> {
 }
 
 /// The reason for refusing a request; `None` if it may pass.
-#[must_use]
 pub(super) fn refusal(headers: &HeaderMap, uri: &Uri, hosts: AllowedHosts<'_>) -> Option<String> {
     if headers.get_all(header::HOST).iter().count() > 1 {
         return Some("the request has more than one Host header".to_owned());

@@ -2,13 +2,11 @@
 
 use http::header::{self, HeaderMap, HeaderName};
 use http::{HeaderValue, Version, response};
-
+use muninn_backend::access::remove_keys;
 use muninn_wire::{ANTHROPIC_VERSION, WireFormat};
 
 /// Prefixes of headers that belong to one vendor's API.
 const API_PREFIXES: [&str; 2] = ["anthropic-", "openai-"];
-
-use muninn_backend::access::remove_keys;
 
 const HOP_BY_HOP: [HeaderName; 10] = [
     header::CONNECTION,
@@ -40,7 +38,6 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
 /// The headers of a request for its backend, before credentials are added. The transport writes host and length; headers
 /// with the prefix `x-muninn-` are Muninn's own. Admission removed access keys already; they are removed again because this
 /// is the last step before the network.
-#[must_use]
 pub(super) fn for_backend(client: &HeaderMap) -> HeaderMap {
     let mut headers = client.clone();
     drop_hop_by_hop(&mut headers);

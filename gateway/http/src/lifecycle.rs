@@ -18,6 +18,10 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use muninn_backend::Transport;
+use muninn_backend::access::{Door, Peer};
+use muninn_config::{Config, ConfigError};
+use muninn_core::App;
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -25,10 +29,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::{Shared, Worker, routes};
-use muninn_backend::Transport;
-use muninn_backend::access::{Door, Peer};
-use muninn_config::{Config, ConfigError};
-use muninn_core::App;
 
 /// The blocking threads of one worker, for explorations and the index.
 const BLOCKING_THREADS: usize = 8;
@@ -42,7 +42,6 @@ pub enum StartError {
     /// The address is in use or not one of this machine.
     #[error("cannot listen on {address}: {source}")]
     Bind {
-        /// The address.
         address: SocketAddr,
         /// The system's error.
         source: std::io::Error,
@@ -131,13 +130,11 @@ impl Server {
     }
 
     /// The address it listens on.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The application behind it.
-    #[must_use]
     pub fn app(&self) -> &Arc<App> {
         &self.app
     }

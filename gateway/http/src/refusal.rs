@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use http::request::Parts;
 use http::{Extensions, Response};
-use muninn_text::redact;
-
-use super::{Shared, Worker, reply};
 use muninn_backend::access::{Caller, Forbidden, Peer};
+use muninn_text::redact;
 use muninn_wire::WireFormat;
 use muninn_wire::error::ErrorKind;
+
+use super::{Shared, Worker, reply};
 
 /// The log lines for one client's refusals per [`WINDOW`]; further refusals are counted on the next line.
 const MOST_LINES: u32 = 10;

@@ -4,12 +4,11 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
-use serde_json::json;
-
 use muninn_session::CONTEXT;
 use muninn_wire::WireFormat;
 use muninn_wire::answer::Answer;
 use muninn_wire::error::{self, ErrorKind};
+use serde_json::json;
 
 /// The response header with the request's id.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-muninn-request-id");
@@ -22,7 +21,6 @@ pub(super) const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/even
 pub(super) const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 
 /// An error in the client's wire format.
-#[must_use]
 pub(super) fn error(format: WireFormat, kind: ErrorKind, message: &str) -> Response<Body> {
     let mut response = json(kind.status(), error::body(format, kind, message));
     if kind == ErrorKind::UpgradeRefused {
@@ -32,7 +30,6 @@ pub(super) fn error(format: WireFormat, kind: ErrorKind, message: &str) -> Respo
 }
 
 /// An error in the form of a path: that of the wiki's API, or that of the path's wire format.
-#[must_use]
 pub(super) fn refusal(path: &str, kind: ErrorKind, message: &str) -> Response<Body> {
     if path.starts_with("/api/") {
         return json(kind.status(), json!({"error": message}).to_string());
@@ -40,8 +37,6 @@ pub(super) fn refusal(path: &str, kind: ErrorKind, message: &str) -> Response<Bo
     error(WireFormat::of_path(path), kind, message)
 }
 
-/// A response with a JSON body.
-#[must_use]
 pub(super) fn json(status: StatusCode, body: String) -> Response<Body> {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
@@ -50,7 +45,6 @@ pub(super) fn json(status: StatusCode, body: String) -> Response<Body> {
 }
 
 /// The built-in model's answer.
-#[must_use]
 pub(super) fn answer(format: WireFormat, answer: &Answer, streamed: bool) -> Response<Body> {
     if !streamed {
         return json(StatusCode::OK, answer.whole(format));

@@ -4,6 +4,11 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::routing::{any, get, post};
 use http::{HeaderValue, Method, Response, StatusCode, header};
+use muninn_backend::access::{Caller, Door};
+use muninn_backend::metrics::CONTENT_TYPE;
+use muninn_backend::{list_models, render_models};
+use muninn_wire::error::ErrorKind;
+use muninn_wire::{Dialect, WireFormat};
 use serde_json::json;
 
 use super::admission::admit_request;
@@ -12,11 +17,6 @@ use super::count::count_tokens;
 use super::forward::{CHECKED_PATHS, forward};
 use super::gate::{self, ELSEWHERE, Route};
 use super::{Mount, Worker, reply, wiki};
-use muninn_backend::access::{Caller, Door};
-use muninn_backend::metrics::CONTENT_TYPE;
-use muninn_backend::{list_models, render_models};
-use muninn_wire::error::ErrorKind;
-use muninn_wire::{Dialect, WireFormat};
 
 /// The whole service.
 pub(super) fn service(worker: Worker, mounts: Vec<Mount>) -> axum::Router {

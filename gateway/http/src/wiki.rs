@@ -8,21 +8,20 @@ use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Extension, Path, State};
 use axum::routing::{get, post};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
+use muninn_backend::access::{Caller, Door};
+use muninn_core::Wiki;
 use muninn_notebooks::wiki::{PageChange, PagePath, WikiError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::gate::Route;
 use super::{Worker, reply};
-use muninn_backend::access::{Caller, Door};
-use muninn_core::Wiki;
 
 /// The most bytes of a request: a page of the largest size as a JSON string.
 const MAX_BODY_BYTES: usize = 9 << 20;
 /// The number of found pages if the request names none.
 const FOUND: usize = 20;
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route> {
     let read = |path, service| Route::new(path, Door::ReadWiki, service);
     let limit = DefaultBodyLimit::max(MAX_BODY_BYTES);
@@ -179,7 +178,6 @@ struct PageBody {
     content: String,
 }
 
-/// A page that was written.
 #[derive(Serialize)]
 struct WrittenPage {
     path: PagePath,
@@ -253,7 +251,6 @@ async fn delete(
     answer(&worker, &caller, move |wiki| wiki.delete(&page)).await
 }
 
-/// The body of a move.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MoveBody {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use muninn_backend::Transport;
+use muninn_core::App;
 use tokio_util::task::TaskTracker;
 
 use super::body_memory::BodyMemory;
 use super::large::LargeBodies;
 use super::refusal::RefusalLog;
-use muninn_backend::Transport;
-use muninn_core::App;
 
 /// The state that all workers of a server share, besides the application.
 #[derive(Default)]

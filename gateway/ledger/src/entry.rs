@@ -70,7 +70,6 @@ pub struct Use {
 
 impl Use {
     /// A use of a row without a new continuation or session.
-    #[must_use]
     pub fn of(entry: EntryId) -> Use {
         Use { entry, continuation: None, adopted_by: None }
     }

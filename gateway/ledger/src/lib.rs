@@ -42,7 +42,6 @@ pub struct StoreCounts {
     pub turns: i64,
     /// Turns that carry a block.
     pub blocks: i64,
-    /// Receipts.
     pub receipts: i64,
 }
 
@@ -56,9 +55,6 @@ pub trait Store: Send + Sync {
     fn counters(&self) -> Arc<dyn Counters>;
 
     /// All rows of each key, in the order of `keys`: written rows, oldest first, then rows that are not written yet.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the ledger cannot be read.
     async fn entries(&self, keys: &[TurnKey]) -> Result<Vec<Vec<Entry>>, StoreError>;
 
     /// Durably writes a row unless the conversation has one. Returns the conversation's row, on which concurrent
@@ -82,40 +78,22 @@ pub trait Store: Send + Sync {
     fn note_usage(&self, key: &str, day: jiff::civil::Date, usage: UsageSum);
 
     /// The usage of each key, sorted by name, with `today` as the current UTC day.
-    ///
-    /// # Errors
-    /// [`StoreError`] if it cannot be read.
     async fn usage(&self, today: jiff::civil::Date) -> Result<Vec<KeyUsage>, StoreError>;
 
     /// The receipt with this whole id.
-    ///
-    /// # Errors
-    /// [`StoreError`] if receipts cannot be read.
     async fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreError>;
 
     /// The receipt ids that contain `part`, ignoring case, newest first, at most `limit`.
-    ///
-    /// # Errors
-    /// [`StoreError`] if receipts cannot be read.
     async fn receipt_ids(&self, part: &str, limit: usize) -> Result<Vec<String>, StoreError>;
 
     /// The newest `limit` receipts, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`] if receipts cannot be read.
     async fn receipts(&self, limit: usize) -> Result<Vec<Receipt>, StoreError>;
 
     /// The receipts of a conversation, by [`Receipt::conversation`]: those that are not written yet, and those among the
     /// newest `among` of all that are. The newest by id come first.
-    ///
-    /// # Errors
-    /// [`StoreError`] if receipts cannot be read.
     async fn receipts_of(&self, conversation: &str, among: usize) -> Result<Vec<Receipt>, StoreError>;
 
     /// The newest `limit` receipts of a worktree whose [`Receipt::effect`] is known, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`] if receipts cannot be read.
     async fn measured(&self, worktree: &str, limit: usize) -> Result<Vec<Receipt>, StoreError>;
 
     /// The number of rows and receipts.

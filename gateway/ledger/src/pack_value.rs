@@ -21,7 +21,6 @@ pub struct Estimate {
 
 impl Estimate {
     /// The estimate of a block of this many tokens. `gain` is the expected gain of its map.
-    #[must_use]
     pub fn new(prices: &Prices, tokens: u32, gain: Option<f32>) -> Estimate {
         Estimate {
             price: rounded(prices.of_tokens(tokens)),
@@ -51,7 +50,6 @@ pub struct Effect {
 impl Effect {
     /// Sets the spared calls and their price. `reached`: the exploring calls before the first use of a place's file;
     /// `None` if the turn used none.
-    #[must_use]
     pub fn with_gain(self, reached: Option<u32>, estimate: Option<&Estimate>) -> Effect {
         let spared = rounded(reached.map_or(0.0, spared_calls));
         let call = estimate.and_then(|estimate| estimate.call);

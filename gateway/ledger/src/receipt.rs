@@ -5,11 +5,11 @@ use std::path::Path;
 use muninn_context_engine::explore::Trace;
 use muninn_context_engine::{Item, ItemKind};
 use muninn_text::redact;
+use muninn_wire::WireFormat;
 use serde::{Deserialize, Serialize};
 
 use super::pack_value::{Effect, Estimate};
 use super::tries::Try;
-use muninn_wire::WireFormat;
 
 /// The number of a question's words that a receipt shows.
 const FIRST_WORDS: usize = 12;
@@ -44,7 +44,6 @@ pub enum Outcome {
 
 impl Outcome {
     /// The name in headers, logs and receipts.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Injected => "injected",
@@ -61,7 +60,6 @@ impl Outcome {
     }
 }
 
-/// One part of a preamble.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreamblePart {
     /// Its name.
@@ -139,7 +137,6 @@ pub fn rounded(value: f32) -> f64 {
 pub struct Replays {
     /// The number of blocks.
     pub blocks: usize,
-    /// Their tokens.
     pub tokens: u32,
 }
 
@@ -193,7 +190,6 @@ pub struct Receipt {
     /// The rule that recognised a side request.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub side_request: Option<String>,
-    /// The trace of an exploration.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub exploration: Option<Box<Trace>>,
     /// The receipts of background explorations whose results were added.
@@ -224,13 +220,11 @@ pub struct Receipt {
 
 impl Receipt {
     /// The name of the conversation: the client's session, or the derived name.
-    #[must_use]
     pub fn conversation(&self) -> Option<&str> {
         self.session.as_deref().or(self.derived.as_deref())
     }
 
     /// An empty receipt with the present time, for a question.
-    #[must_use]
     pub fn of(id: String, worktree: &Path, question: &str) -> Receipt {
         Receipt {
             id,
@@ -269,13 +263,11 @@ impl Receipt {
     }
 
     /// The realised gain and the price of its map; `None` while the effect is unknown, and without a map.
-    #[must_use]
     pub fn measured(&self) -> Option<(f64, f64)> {
         Some((self.effect?.gain?, self.estimate?.price))
     }
 
     /// The first words of a question, redacted.
-    #[must_use]
     pub fn first_words_of(question: &str) -> String {
         // Joined words could hide a secret that a line end divides.
         let beginning = redact(&question[..question.floor_char_boundary(LOOKED_AT)]);
@@ -283,8 +275,6 @@ impl Receipt {
         words.join(" ").chars().take(120).collect()
     }
 
-    /// The name of a wire format in receipts.
-    #[must_use]
     pub fn format_name(format: WireFormat) -> &'static str {
         match format {
             WireFormat::Chat => "chat",

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 pub struct Try {
     /// The backend's name.
     pub backend: String,
-    /// Its outcome.
     pub happened: TryOutcome,
     /// Its duration in milliseconds.
     pub ms: f64,

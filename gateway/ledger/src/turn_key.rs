@@ -13,13 +13,11 @@ pub struct TurnKey([u8; 32]);
 
 impl TurnKey {
     /// The key's bytes.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
     /// The key with these bytes.
-    #[must_use]
     pub fn from_bytes(bytes: [u8; 32]) -> TurnKey {
         TurnKey(bytes)
     }
@@ -32,7 +30,6 @@ impl TurnKey {
 
 /// Whether a row of an unnamed session is at most ten minutes old, so that it may belong to the current conversation. A
 /// row that a wrong clock dated more than ten minutes ahead is not recent.
-#[must_use]
 pub fn is_recent(created_ms: i64, now_ms: i64) -> bool {
     u128::from(now_ms.abs_diff(created_ms)) <= UNNAMED_SESSION_MEMORY.as_millis()
 }

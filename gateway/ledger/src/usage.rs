@@ -39,7 +39,6 @@ pub struct KeyUsage {
 }
 
 /// The current UTC day.
-#[must_use]
 pub fn utc_today() -> Date {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }

@@ -36,9 +36,6 @@ pub(super) struct Ended {
 }
 
 /// Runs a command in a process group of its own, which is gone afterwards. Up to `kept` bytes of each stream are kept.
-///
-/// # Errors
-/// If the program cannot be started.
 pub(super) async fn run(
     mut command: Command,
     input: &[u8],

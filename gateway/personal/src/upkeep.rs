@@ -25,9 +25,6 @@ const RETRY: Duration = Duration::from_mins(5);
 
 /// Fires reminders and commits changes, on a thread of its own, until the process ends. `settings`: those in force, until there are
 /// none.
-///
-/// # Errors
-/// If the thread cannot be started.
 pub fn keep(
     reminders: Arc<Reminders>,
     settings: impl Fn() -> Option<ReminderSettings> + Send + 'static,
@@ -169,9 +166,6 @@ impl Changes {
 
 /// Prints the reminders of a session, a line each, as they become due, until nobody reads. `unread`: says that nobody does, before
 /// a line is lost.
-///
-/// # Errors
-/// If the runtime cannot be created.
 pub fn follow(
     reminders: &Arc<Reminders>,
     settings: &ReminderSettings,

@@ -6,7 +6,6 @@ use super::human::without_packs;
 use muninn_wire::{Message, Prompt, Role};
 
 /// The agent's last text in these messages, without repeated packs; empty if there is none.
-#[must_use]
 pub fn answer(prompt: &Prompt<'_>, messages: Range<usize>) -> String {
     let assistant = prompt.messages[messages].iter().rev().filter(|message| message.role == Role::Assistant);
     assistant.map(text_of).find(|text| !text.is_empty()).unwrap_or_default()

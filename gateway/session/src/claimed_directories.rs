@@ -27,7 +27,6 @@ pub struct ClaimedDirectories {
 
 /// Reads a request's claims. A header describes the present and has precedence over text. In text the last environment
 /// block counts, because a client that changes its directory writes a new one.
-#[must_use]
 pub fn claimed_directories(headers: &HeaderMap, prompt: &Prompt<'_>) -> ClaimedDirectories {
     let in_message = |message: &Message<'_>| {
         let mut texts = message.blocks.iter().filter_map(|block| block.text);

@@ -36,7 +36,6 @@ const MACHINE_SUFFIXES: [&str; 4] = [
     "Just tell me file_use to edit the files to make the changes.",
 ];
 
-/// A human turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HumanTurn {
     /// The human text.
@@ -47,13 +46,11 @@ pub struct HumanTurn {
 }
 
 /// Finds the newest human turn after the last assistant message. `None` if there are only tool results or notices.
-#[must_use]
 pub fn newest_human_turn(prompt: &Prompt<'_>) -> Option<HumanTurn> {
     (prompt.tail()..prompt.messages.len()).rev().find_map(|index| human_turn(prompt, index))
 }
 
 /// The human turn in one message, `None` if it has no human text.
-#[must_use]
 pub fn human_turn(prompt: &Prompt<'_>, index: usize) -> Option<HumanTurn> {
     let message = prompt.messages.get(index)?;
     if message.role != Role::User {
@@ -71,7 +68,6 @@ pub fn human_turn(prompt: &Prompt<'_>, index: usize) -> Option<HumanTurn> {
 }
 
 /// The human text of a message's blocks, joined; empty if there is none.
-#[must_use]
 pub fn human_text(message: &Message<'_>) -> String {
     let mut text = String::new();
     for block in &message.blocks {
@@ -132,7 +128,6 @@ fn without_machine_elements(text: &str) -> String {
 }
 
 /// The text without Muninn's packs.
-#[must_use]
 pub fn without_packs(text: &str) -> Cow<'_, str> {
     const OPEN: &str = "<muninn-context";
     const CLOSE: &str = "</muninn-context>";

@@ -8,11 +8,11 @@ use std::borrow::Cow;
 
 use http::HeaderMap;
 use muninn_text::redact;
+use muninn_wire::{Members, Prompt, Role};
 
 use super::claimed_directories::{ClaimedDirectories, claimed_directories};
 use super::derived::DerivedId;
 use super::human::human_turn;
-use muninn_wire::{Members, Prompt, Role};
 
 /// Headers with a session id, most specific first.
 const SESSION_HEADERS: [&str; 5] =
@@ -45,14 +45,12 @@ pub struct Identity<'a> {
 
 impl Identity<'_> {
     /// The conversation's derived id, `None` without a human turn. Computed on demand, because it hashes the system text.
-    #[must_use]
     pub fn derived(&self) -> Option<DerivedId> {
         DerivedId::of(self.prompt)
     }
 }
 
 /// Reads a request's identity from its headers and body. The identity is not trusted to grant access.
-#[must_use]
 pub fn identify<'a>(headers: &HeaderMap, prompt: &'a Prompt<'a>) -> Identity<'a> {
     let session = session_id(headers, prompt);
     Identity {
@@ -65,13 +63,11 @@ pub fn identify<'a>(headers: &HeaderMap, prompt: &'a Prompt<'a>) -> Identity<'a>
 }
 
 /// The client's session id, `None` if it sends none.
-#[must_use]
 pub fn session_id(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<String> {
     first_of(headers, &SESSION_HEADERS).or_else(|| from_metadata(prompt).and_then(kept_session))
 }
 
 /// Whether the headers say that the request comes from a subagent.
-#[must_use]
 pub(super) fn is_subagent(headers: &HeaderMap) -> bool {
     let all = AGENT_HEADERS.iter().chain(&PARENT_HEADERS).chain([&KIND_HEADER]);
     all.into_iter().any(|name| headers.contains_key(*name))

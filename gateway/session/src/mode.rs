@@ -20,7 +20,6 @@ pub enum Mode {
 
 impl Mode {
     /// Reads the `x-muninn-context` header; an unknown value means [`Mode::Normal`].
-    #[must_use]
     pub fn of(headers: &HeaderMap) -> Mode {
         match headers.get(CONTEXT).and_then(|value| value.to_str().ok()) {
             Some("off") => Mode::Off,

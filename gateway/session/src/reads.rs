@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use muninn_base::RelPath;
-
 use muninn_wire::{Members, Prompt, Text, ToolPart, result_text};
 
 use super::calls::{Call, FileUse, PathResolver};
@@ -20,7 +19,6 @@ const MOST_BYTES: usize = 512 * 1024;
 
 /// The results of tools that showed files below `root`, newest first, each with the paths it may belong to. Relative paths
 /// are resolved against the claimed directories and the root.
-#[must_use]
 pub fn reads(prompt: &Prompt<'_>, root: &Path, claimed: &[String]) -> Vec<(Vec<RelPath>, String)> {
     let parts = || prompt.messages.iter().flat_map(|message| &message.tools);
     let calls: HashMap<&str, (Text<'_>, &str)> = parts()

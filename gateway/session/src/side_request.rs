@@ -16,7 +16,6 @@ pub struct SideRequest(&'static str);
 
 impl SideRequest {
     /// The rule's name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.0
     }
@@ -112,7 +111,6 @@ const RULES: [Rule; 14] = [
 ];
 
 /// The rule that a request matches, `None` for a conversation request.
-#[must_use]
 pub fn side_request(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<SideRequest> {
     let request = Request { headers, prompt, last_text: last_text(prompt) };
     RULES.iter().find(|rule| (rule.matches)(&request)).map(|rule| SideRequest(rule.name))

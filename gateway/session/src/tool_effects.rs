@@ -9,11 +9,11 @@ use std::path::Path;
 
 use muninn_base::RelPath;
 use muninn_team::learn::Failure;
+use muninn_wire::{Members, Prompt, Role, ToolPart, decoded_arguments, result_text};
 use serde_json::Value;
 
 use super::calls::{Call, FileUse, NamedFile, PathResolver};
 use super::human::without_packs;
-use muninn_wire::{Members, Prompt, Role, ToolPart, decoded_arguments, result_text};
 
 /// Common programs, whose failures are recorded by name.
 const PROGRAMS: [&str; 44] = [
@@ -47,7 +47,6 @@ pub struct ToolEffects {
 /// The first read, or the first edit, of a file.
 #[derive(Debug, PartialEq)]
 pub struct ReachedFile {
-    /// The file.
     pub path: RelPath,
     /// Whether the agent edited the file.
     pub edited: bool,
@@ -57,7 +56,6 @@ pub struct ReachedFile {
 
 /// Collects the effects in these messages. `claimed`: the directories that the client claims; only files for which
 /// `is_there` holds count.
-#[must_use]
 pub fn tool_effects(
     prompt: &Prompt<'_>,
     messages: Range<usize>,
@@ -99,18 +97,15 @@ pub fn tool_effects(
 /// A call whose result the conversation holds.
 #[derive(Debug, PartialEq)]
 pub struct AnsweredCall {
-    /// Its id.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The arguments.
     pub arguments: Value,
     /// The result's text, if the call failed.
     pub failure: Option<String>,
 }
 
 /// The calls in these messages that have a result, in their order.
-#[must_use]
 pub fn answered_calls(prompt: &Prompt<'_>, messages: Range<usize>) -> Vec<AnsweredCall> {
     let parts = || prompt.messages[messages.clone()].iter().flat_map(|message| &message.tools);
     let failures: HashMap<&str, Option<String>> = parts()
@@ -134,7 +129,6 @@ pub fn answered_calls(prompt: &Prompt<'_>, messages: Range<usize>) -> Vec<Answer
     parts().filter_map(call).collect()
 }
 
-/// The outcome of a call.
 enum CallOutcome {
     Succeeded,
     Failed(String),
@@ -221,7 +215,6 @@ impl ToolEffects {
 }
 
 /// The files for which `is_there` holds that a text names, in its order. `claimed`: as in [`tool_effects`].
-#[must_use]
 pub fn named_files(
     text: &str,
     (root, claimed): (&Path, &[String]),

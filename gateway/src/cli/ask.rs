@@ -6,15 +6,15 @@ use std::time::Duration;
 use clap::Args;
 use eventsource_stream::Eventsource;
 use futures_util::StreamExt;
+use muninn_backend::CONTEXT_MODEL;
 use muninn_context_engine::tokens;
+use muninn_core::{ReceiptError, find_receipt};
+use muninn_http::{REQUEST_ID, Server};
+use muninn_ledger::Receipt;
 use serde_json::{Value, json};
 
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit, examples, output, why};
-use muninn_backend::CONTEXT_MODEL;
-use muninn_core::{ReceiptError, find_receipt};
-use muninn_http::{REQUEST_ID, Server};
-use muninn_ledger::Receipt;
 
 /// The header that names a session.
 const SESSION: &str = "x-muninn-session";

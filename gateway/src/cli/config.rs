@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use muninn_config::{Config, ExploreMode, paths, repository};
+use muninn_repo_tools::Worktree;
 use muninn_text::model::ToolMode;
 use serde_json::{Value, json};
 
 use super::{CliError, Common, examples, output};
-use muninn_config::{Config, ExploreMode, paths, repository};
-use muninn_repo_tools::Worktree;
 
 /// Check the configuration
 #[derive(Args)]

@@ -1,12 +1,12 @@
 //! Errors as a command prints them: message, hint and exit code.
 
-use muninn_base::ids::IdError;
-
-use super::output;
 use muninn_backend::SendError;
+use muninn_base::ids::IdError;
 use muninn_config::ConfigError;
 use muninn_http::StartError;
 use muninn_ledger::StoreError;
+
+use super::output;
 
 /// A command's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

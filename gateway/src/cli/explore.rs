@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use muninn_backend::RemoteModel;
+use muninn_config::Config;
 use muninn_context_engine::explore::{Ended, ExploreOutcome, Observer, Recorder, Recording};
+use muninn_core::{ExplorerError, explorer};
 use muninn_text::model::Model;
 use muninn_text::redact;
 use serde_json::json;
@@ -14,9 +17,6 @@ use serde_json::json;
 use super::output::{self, plural};
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit, examples};
-use muninn_backend::RemoteModel;
-use muninn_config::Config;
-use muninn_core::{ExplorerError, explorer};
 
 /// Let a model explore this repository, and print the places that answer a question
 #[derive(Args)]

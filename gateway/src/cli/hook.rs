@@ -11,17 +11,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use muninn_config::{Config, env_vars};
+use muninn_core::{App, LocalReply, LocalRequest};
+use muninn_doors::hooks::{self, Event};
+use muninn_session::transcript::Client;
 
 #[cfg(unix)]
 use super::daemon::{DaemonPlace, wait};
 use super::hook_deadline::Deadline;
 use super::{CliError, Common, examples, output};
-use muninn_config::{Config, env_vars};
-use muninn_core::{App, LocalReply, LocalRequest};
-use muninn_doors::hooks::{self, Event};
 #[cfg(unix)]
 use muninn_doors::socket::CallError;
-use muninn_session::transcript::Client;
 
 /// Answer an event of a coding agent; `muninn install` sets it up
 #[derive(Args)]

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_context_engine::IndexReport;
+use muninn_core::Workspace;
 use serde::Serialize;
 
 use super::output::{self, plural};
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit, examples};
-use muninn_core::Workspace;
 
 /// Update the index of this repository, and report its size
 #[derive(Args)]

@@ -5,16 +5,15 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use muninn_base::add_missing_lines;
-use muninn_base::with_causes;
+use muninn_base::{add_missing_lines, with_causes};
+use muninn_clients::set_key;
+use muninn_config::paths;
 use muninn_reconcile::SETUP;
 use muninn_repo_tools::{DiscoverError, Worktree};
 use muninn_team::knowledge::PLACEHOLDER;
 use muninn_team::records::{ATTRIBUTES, SESSIONS};
 
 use super::{CliError, Common, Exit, examples, output};
-use muninn_clients::set_key;
-use muninn_config::paths;
 
 /// Create .muninn/ in this repository, and print how to connect each client
 #[derive(Args)]

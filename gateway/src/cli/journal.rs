@@ -5,6 +5,11 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use muninn_base::{Until, with_causes};
+use muninn_config::{Config, env_vars, paths};
+use muninn_core::{
+    JournalText, JournalUseError, SYNTHESIS_TIME, SessionJournal, Synced, SynthesisRequest, Synthesized, TransferError,
+};
+use muninn_ledger::{Receipt, SqliteStore, Store as _};
 use muninn_notebooks::journal::{
     Draft, FoundEntry, JournalError, ListedEntry, OverviewConflict, TocNode, Undone, Written,
 };
@@ -12,11 +17,6 @@ use muninn_repo_tools::{ChainError, Worktree};
 use muninn_text::model::block_on;
 
 use super::{CliError, Common, Exit, examples, output, read_text};
-use muninn_config::{Config, env_vars, paths};
-use muninn_core::{
-    JournalText, JournalUseError, SYNTHESIS_TIME, SessionJournal, Synced, SynthesisRequest, Synthesized, TransferError,
-};
-use muninn_ledger::{Receipt, SqliteStore, Store as _};
 
 /// Read and write the git journal: sections whose entries are commits
 #[derive(Args)]

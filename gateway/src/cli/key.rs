@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use muninn_config::check_name;
+use muninn_config::secrets::generate;
 use serde_json::json;
 
 use super::{CliError, Common, Exit, examples, output};
-use muninn_config::check_name;
-use muninn_config::secrets::generate;
 
 /// Make access keys for a gateway that several people share
 #[derive(Args)]

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use muninn_config::Config;
+use muninn_core::{App, LocalReply, LocalRequest, ToolReply, ToolRequest};
 use tokio::sync::OnceCell;
 
 #[cfg(unix)]
 use super::daemon::DaemonPlace;
 use super::{CliError, Common, Exit};
-use muninn_config::Config;
-use muninn_core::{App, LocalReply, LocalRequest, ToolReply, ToolRequest};
 #[cfg(unix)]
 use muninn_doors::socket::CallError;
 

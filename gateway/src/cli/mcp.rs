@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-
-use super::local_calls::LocalCalls;
-use super::{CliError, Common, Exit, examples, output};
 use muninn_backend::access::Door;
 use muninn_config::{Config, env_vars};
 use muninn_core::App;
 use muninn_doors::mcp::{self, LocalClient, Offer, UnknownTool};
 use muninn_http::Mount;
+
+use super::local_calls::LocalCalls;
+use super::{CliError, Common, Exit, examples, output};
 
 /// The time that the learner and the store get at the end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);

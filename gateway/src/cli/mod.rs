@@ -46,15 +46,15 @@ use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::builder::{StyledStr, Styles};
-use clap::{ArgMatches, Args, FromArgMatches as _};
-use muninn_base::Clock;
-use muninn_repo_tools::Worktree;
-
-pub use error::{CliError, Exit};
-use muninn_base::with_causes;
+use muninn_base::{Clock, with_causes};
 use muninn_config::{Config, Overrides, env_vars, load, paths};
 use muninn_core::Workspace;
+use muninn_repo_tools::Worktree;
+
+use clap::builder::{StyledStr, Styles};
+use clap::{ArgMatches, Args, FromArgMatches as _};
+
+pub use error::{CliError, Exit};
 
 /// Flags of every command.
 #[derive(Args, Clone)]

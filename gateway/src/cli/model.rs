@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use muninn_config::{env_vars, paths};
+use muninn_core::model::{self, PullError, Status};
 use muninn_text::embed::HAS_MINILM;
 use serde_json::json;
 
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit, examples, output};
-use muninn_config::{env_vars, paths};
-use muninn_core::model::{self, PullError, Status};
 
 /// Fetch the larger embedding model, or show whether it is installed
 #[derive(Args)]

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
+use muninn_backend::Router;
 use muninn_base::private_file;
+use muninn_config::{env_vars, paths};
 use muninn_text::redact::redact;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
-
-use muninn_backend::Router;
-use muninn_config::{env_vars, paths};
 
 /// The first error of writing to stdout.
 static WRITE_ERROR: OnceLock<String> = OnceLock::new();

@@ -7,16 +7,16 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use jiff::tz::TimeZone;
 use muninn_base::with_causes;
+use muninn_config::{Config, PersonalConfig, paths};
 use muninn_notebooks::personal::layout::LeftOut;
 use muninn_notebooks::personal::{
     BadLines, EntryMetadata, FoundItem, ItemType, JournalEntry, Personal, PersonalContext, PersonalError, QUESTIONS,
     SearchOptions, Setup, Signal, SignalSummary, time,
 };
+use muninn_personal::{ArchiveError, Imported, VersionError};
 use serde::Serialize;
 
 use super::{CliError, Common, Exit, examples, output};
-use muninn_config::{Config, PersonalConfig, paths};
-use muninn_personal::{ArchiveError, Imported, VersionError};
 
 /// Keep what concerns you, not a repository, in files of your own
 #[derive(Args)]

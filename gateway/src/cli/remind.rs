@@ -9,17 +9,17 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::{Span, Timestamp, Zoned};
 use muninn_base::with_causes;
+use muninn_config::{env_vars, paths};
 use muninn_notebooks::personal::{
     self, CatchUp, FiringError, Maker, NewReminder, Personal, ReminderExtras, ReminderKind, ScheduleView,
 };
+use muninn_personal::follow;
+use muninn_personal::reminders::{ReminderReport, ReminderSettings, ReminderStatus, Reminders, other_daemon};
 use serde::Serialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{CliError, Common, Exit, examples, is_confirmed, output};
-use muninn_config::{env_vars, paths};
-use muninn_personal::follow;
-use muninn_personal::reminders::{ReminderReport, ReminderSettings, ReminderStatus, Reminders, other_daemon};
 
 /// The pause between two looks for a directory that does not exist.
 const PAUSE: Duration = Duration::from_secs(30);

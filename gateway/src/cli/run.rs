@@ -7,10 +7,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Args;
-
-use super::{CliError, Common, Exit, examples, mcp, output};
 use muninn_config::presence::client_variables;
 use muninn_http::Server;
+
+use super::{CliError, Common, Exit, examples, mcp, output};
 
 /// Run a coding agent, or any command, with a gateway of its own
 #[derive(Args)]

@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use clap::Args;
-
-use super::signals::{Request, Signals};
-use super::{CliError, Common, examples, mcp, output};
 use muninn_config::Config;
 use muninn_core::App;
 use muninn_http::Server;
+
+use super::signals::{Request, Signals};
+use super::{CliError, Common, examples, mcp, output};
 
 /// Run the gateway until it is stopped; SIGHUP reloads its configuration
 #[derive(Args)]

@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use clap::Args;
-
-use super::output;
-use super::{CliError, Common, examples};
 use muninn_config::paths;
 use muninn_core::{Counts, Stats as Sums, stats};
 use muninn_ledger::SqliteStore;
+
+use super::output;
+use super::{CliError, Common, examples};
 
 /// Show what packs gained and cost, per repository
 ///

@@ -8,6 +8,8 @@ use std::time::Duration;
 use clap::Args;
 use jiff::civil::Date;
 use muninn_base::with_causes;
+use muninn_config::{Config, paths};
+use muninn_ledger::{DamagedLedger, KeyUsage, SqliteStore, Store, UsageSum, damaged_ledgers};
 use muninn_repo_tools::{Checkout, Worktree};
 use muninn_team::learn::budget::DailyBudget;
 use muninn_text::model::block_on;
@@ -15,8 +17,6 @@ use serde_json::{Value, json};
 
 use super::output::{self, plural, sanitize_line};
 use super::{CliError, Common, examples};
-use muninn_config::{Config, paths};
-use muninn_ledger::{DamagedLedger, KeyUsage, SqliteStore, Store, UsageSum, damaged_ledgers};
 
 /// How long `status` waits for the gateway.
 const TIMEOUT: Duration = Duration::from_millis(200);

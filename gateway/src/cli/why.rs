@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use clap::Args;
-
-use super::output::{self, plural};
-use super::{CliError, Common, Exit, examples};
 use muninn_config::paths;
 use muninn_core::{ReceiptError, find_receipt, latest_receipts};
 use muninn_ledger::{Estimate, Receipt, ReceiptItem, SqliteStore};
+
+use super::output::{self, plural};
+use super::{CliError, Common, Exit, examples};
 
 const LISTED: usize = 20;
 

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+use muninn_config::paths;
+use muninn_core::{FoundPage, ListedPage, PageView, Wiki, wiki_folder};
 use muninn_notebooks::wiki::{Deleted, LinkStyle, Moved, PageChange, PagePath, WikiError};
 use serde_json::{Map, Value, json};
 
 use super::{CliError, Common, Exit, editor, examples, output, read_text};
-use muninn_config::paths;
-use muninn_core::{FoundPage, ListedPage, PageView, Wiki, wiki_folder};
 
 /// Read, write, move and search wiki pages; list their links; print the digest of all
 #[derive(Args)]

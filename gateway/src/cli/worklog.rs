@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use muninn_base::with_causes;
+use muninn_config::env_vars;
+use muninn_core::{SessionWorklog, WorklogStatus, WorklogUseError, Workspace};
 use muninn_notebooks::worklog::{FILE, HANDOVER_LINES, Mutation, MutationKind, ParsedMutation, WorklogError};
 
 use super::{CliError, Common, Exit, examples, output};
-use muninn_config::env_vars;
-use muninn_core::{SessionWorklog, WorklogStatus, WorklogUseError, Workspace};
 
 /// Keep a worklog of the task in JOURNAL.md, which all agents of a worktree share
 #[derive(Args)]

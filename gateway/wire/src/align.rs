@@ -43,7 +43,6 @@ impl Aligner {
     }
 
     /// Whether the bytes that were returned end with a whole event, so that another event may follow.
-    #[must_use]
     pub fn is_between_events(&self) -> bool {
         !self.inside
     }

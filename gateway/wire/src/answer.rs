@@ -17,19 +17,16 @@ pub struct Answer {
     pub pieces: Vec<String>,
     /// Tokens of the question.
     pub input_tokens: u32,
-    /// Tokens of the answer.
     pub output_tokens: u32,
 }
 
 impl Answer {
     /// The body of an answer that is not streamed.
-    #[must_use]
     pub fn whole(&self, format: WireFormat) -> String {
         convert::write_whole(format, self.context(), self.neutral_events())
     }
 
     /// The server-sent events of a streamed answer.
-    #[must_use]
     pub fn events(&self, format: WireFormat) -> Vec<String> {
         convert::write_stream(format, self.context(), self.neutral_events())
     }

@@ -21,7 +21,6 @@ pub struct EndWatch {
 
 impl EndWatch {
     /// A watch for a stream of this format.
-    #[must_use]
     pub fn new(format: WireFormat) -> EndWatch {
         EndWatch { format, last: false, finished: false }
     }
@@ -41,20 +40,17 @@ impl EndWatch {
     }
 
     /// Whether these bytes, which begin at the start of a line, contain an event. Comments are not events.
-    #[must_use]
     pub fn has_event(events: &[u8]) -> bool {
         at_line_start(events, b"data:")
     }
 
     /// Whether the last event has arrived.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.last
     }
 
     /// Returns the bytes that complete a stream whose connection closed. `rest` is the bytes after its last whole
     /// event. `None` if the answer is incomplete.
-    #[must_use]
     pub fn closing_bytes(&mut self, rest: &[u8]) -> Option<Vec<u8>> {
         // A rest after the last event is dropped, and so is a partial event.
         let mut end = Vec::new();

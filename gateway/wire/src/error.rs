@@ -46,7 +46,6 @@ pub enum ErrorKind {
 /// A failure of a backend or of Muninn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Its kind.
     pub kind: ErrorKind,
     /// A message that the client may show.
     pub message: String,
@@ -61,7 +60,6 @@ impl Failure {
 
 impl ErrorKind {
     /// The HTTP status.
-    #[must_use]
     pub fn status(self) -> StatusCode {
         match self {
             ErrorKind::InvalidRequest | ErrorKind::ContextOverflow => StatusCode::BAD_REQUEST,
@@ -82,7 +80,6 @@ impl ErrorKind {
     }
 
     /// The kind of a backend's HTTP status.
-    #[must_use]
     pub fn of_status(status: StatusCode) -> ErrorKind {
         match status.as_u16() {
             401 => ErrorKind::Authentication,
@@ -100,7 +97,6 @@ impl ErrorKind {
     }
 
     /// The `type` of errors in the messages format.
-    #[must_use]
     pub fn anthropic_type(self) -> &'static str {
         match self {
             ErrorKind::InvalidRequest
@@ -119,7 +115,6 @@ impl ErrorKind {
     }
 
     /// The `type` and the `code` of errors in the chat and responses formats.
-    #[must_use]
     pub fn openai(self) -> (&'static str, &'static str) {
         match self {
             ErrorKind::InvalidRequest => ("invalid_request_error", "invalid_request"),
@@ -142,7 +137,6 @@ impl ErrorKind {
 }
 
 /// The JSON body of an error in this format.
-#[must_use]
 pub fn body(format: WireFormat, kind: ErrorKind, message: &str) -> String {
     match format {
         WireFormat::Messages => {

@@ -16,7 +16,6 @@ const LONGEST_MESSAGE: usize = 2_000;
 
 /// Reads the body of an error response. A context overflow is recognised by the body; any other kind follows from
 /// `status`. An empty body and a page of HTML give a message that names the status.
-#[must_use]
 pub fn read(status: StatusCode, body: &str) -> Failure {
     let members = Members::of(body.trim_ascii());
     let found = members.as_ref().and_then(|members| {

@@ -76,7 +76,6 @@ pub enum Dialect {
 
 impl WireFormat {
     /// The path of requests in this format.
-    #[must_use]
     pub fn path(self) -> &'static str {
         match self {
             WireFormat::Chat => "/v1/chat/completions",
@@ -94,7 +93,6 @@ impl WireFormat {
     }
 
     /// The format of errors on a path. Paths of no format get errors in the chat format.
-    #[must_use]
     pub fn of_path(path: &str) -> WireFormat {
         if path.starts_with("/v1/messages") {
             WireFormat::Messages

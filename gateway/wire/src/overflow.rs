@@ -70,7 +70,6 @@ const LONGEST: usize = 64 << 10;
 
 impl Overflow {
     /// Reads the text of an error: a message, or a whole error body. `None` if the error is no context overflow.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Overflow> {
         if text.len() > LONGEST {
             return None;
@@ -100,7 +99,6 @@ impl Overflow {
 
     /// The overflow message of the format's vendor. `window` is the backend's context window in tokens from the
     /// configuration. An unknown count is written as the smallest or largest possible number.
-    #[must_use]
     pub fn message(self, format: WireFormat, window: Option<u32>) -> String {
         let prompt_alone_fits = self.answer.is_some_and(|_| self.prompt < self.window);
         let window = self.window.or(window.map(u64::from));

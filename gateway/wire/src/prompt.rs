@@ -52,12 +52,9 @@ pub enum Role {
     Other,
 }
 
-/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
-    /// Text.
     Text,
-    /// A tool result.
     ToolResult,
     /// Images, documents, thinking, tool calls: blocks whose text is not read.
     Other,
@@ -66,9 +63,7 @@ pub enum BlockKind {
 /// One block (messages), part (chat) or content item (responses).
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
-    /// Its kind.
     pub kind: BlockKind,
-    /// Its text, for text blocks.
     pub text: Option<Text<'a>>,
     /// Its last value, after which it ends. For string content, the literal.
     last: &'a str,
@@ -118,11 +113,9 @@ pub struct Message<'a> {
 /// A request's body as turns.
 #[derive(Debug)]
 pub struct Prompt<'a> {
-    /// The wire format.
     pub format: WireFormat,
     /// The members of the body without the conversation.
     pub members: Members<'a>,
-    /// The body.
     pub body: &'a str,
     /// Top-level system text (`system`, `instructions`).
     pub system: Vec<Text<'a>>,
@@ -152,7 +145,6 @@ pub struct Insertion {
 
 impl Insertion {
     /// An insertion that replaces nothing.
-    #[must_use]
     pub fn new(at: usize, bytes: String) -> Insertion {
         Insertion { at, bytes, replaces: 0 }
     }
@@ -182,32 +174,27 @@ impl<'a> Prompt<'a> {
     }
 
     /// The model's name from the client.
-    #[must_use]
     pub fn model(&self) -> Option<Text<'a>> {
         self.members.text("model")
     }
 
     /// The byte range of the model's name in the body. Only this name is ever replaced, and only by a route of the
     /// user.
-    #[must_use]
     pub fn model_span(&self) -> Option<Range<usize>> {
         Some(self.model()?.span_in(self.body))
     }
 
     /// Whether the client asked for a stream.
-    #[must_use]
     pub fn stream(&self) -> bool {
         self.members.get("stream") == Some("true")
     }
 
     /// Whether the request declares tools, as a member or in the conversation.
-    #[must_use]
     pub fn has_tools(&self) -> bool {
         self.tool_lists().next().is_some()
     }
 
     /// The names of the tools that the client declares. A tool without a name has that of its type.
-    #[must_use]
     pub fn tool_names(&self) -> Vec<Cow<'a, str>> {
         let name = |element: Element<'a>| {
             let tool = element.object()?;
@@ -224,7 +211,6 @@ impl<'a> Prompt<'a> {
     }
 
     /// The index of the first message after the model's last one, where the newest turn starts.
-    #[must_use]
     pub fn tail(&self) -> usize {
         self.messages.iter().rposition(|message| message.role == Role::Assistant).map_or(0, |index| index + 1)
     }
@@ -232,7 +218,6 @@ impl<'a> Prompt<'a> {
     /// Whether a block can be inserted after this one and be found again in later requests: after non-empty text of a
     /// user message. Images are excluded because clients add and remove them after the same text. Tool results are
     /// excluded because clients truncate them later.
-    #[must_use]
     pub fn is_boundary(&self, site: Site) -> bool {
         let message = self.messages.get(site.message);
         let block = message.and_then(|message| message.blocks.get(site.block));
@@ -244,7 +229,6 @@ impl<'a> Prompt<'a> {
     /// Whether a block can be inserted after this tool result: the last one of a user message in the messages format,
     /// the only format with text beside results. Clients may truncate a result later, but the result and its call's id
     /// stay.
-    #[must_use]
     pub fn is_after_results(&self, site: Site) -> bool {
         let Some(message) = self.messages.get(site.message) else {
             return false;
@@ -257,7 +241,6 @@ impl<'a> Prompt<'a> {
     }
 
     /// The site after the tool results that the model has not seen yet; `None` without such results.
-    #[must_use]
     pub fn newest_results(&self) -> Option<Site> {
         let mut sites = (self.tail()..self.messages.len()).rev().flat_map(|message| {
             let blocks = 0..self.messages[message].blocks.len();
@@ -267,7 +250,6 @@ impl<'a> Prompt<'a> {
     }
 
     /// The insertions that add `block` at `site` in the request's format. Empty if a block cannot stand there.
-    #[must_use]
     pub fn insert(&self, site: Site, block: &str) -> Vec<Insertion> {
         let Some(message) = self.messages.get(site.message) else {
             return Vec::new();
@@ -340,7 +322,6 @@ pub(super) fn declared_tools<'a>(members: &Members<'a>) -> Option<&'a str> {
     (tools.starts_with('[') && tools[1..].trim_ascii_start() != "]").then_some(tools)
 }
 
-/// The role with this name.
 pub(super) fn role(name: Option<Text<'_>>) -> Role {
     match name.map(Text::decode).as_deref() {
         Some("system" | "developer") => Role::System,

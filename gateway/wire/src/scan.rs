@@ -19,19 +19,16 @@ pub struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Members<'a> {
     /// Reads one object; `None` if `json` is something else.
-    #[must_use]
     pub fn of(json: &'a str) -> Option<Members<'a>> {
         if json.starts_with('{') { serde_json::from_str(json).ok() } else { None }
     }
 
     /// The raw value of `key`. The last one of a repeated key counts, as in the parsers of all backends.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&'a str> {
         self.raw(key).map(RawValue::get)
     }
 
     /// The value of `key` in the type that serializes unchanged.
-    #[must_use]
     pub fn raw(&self, key: &str) -> Option<&'a RawValue> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
@@ -49,43 +46,36 @@ impl<'a> Members<'a> {
     }
 
     /// The value of `key` if it is a string.
-    #[must_use]
     pub fn text(&self, key: &str) -> Option<Text<'a>> {
         self.get(key).and_then(Text::of)
     }
 
     /// The value of `key`, parsed; `None` if it has another type.
-    #[must_use]
     pub fn parse<T: Deserialize<'a>>(&self, key: &str) -> Option<T> {
         self.get(key).and_then(|json| serde_json::from_str(json).ok())
     }
 
     /// The decoded value of `key` if it is a string.
-    #[must_use]
     pub fn string(&self, key: &str) -> Option<Cow<'a, str>> {
         self.text(key).map(Text::decode)
     }
 
     /// The value of `key` as a piece of a streamed text, if it is a string.
-    #[must_use]
     pub fn piece(&self, key: &str) -> Option<Piece<'a>> {
         self.text(key).map(Text::piece)
     }
 
     /// The decoded value of `key` if it is a non-empty string.
-    #[must_use]
     pub fn non_empty(&self, key: &str) -> Option<Cow<'a, str>> {
         self.string(key).filter(|text| !text.is_empty())
     }
 
     /// The value of `key` unless it is null.
-    #[must_use]
     pub fn present(&self, key: &str) -> Option<&'a RawValue> {
         self.raw(key).filter(|value| value.get() != "null")
     }
 
     /// The members of the object `key`; empty if it is not an object.
-    #[must_use]
     pub fn object(&self, key: &str) -> Members<'a> {
         self.get(key).and_then(Members::of).unwrap_or_default()
     }
@@ -96,7 +86,6 @@ impl<'a> Members<'a> {
     }
 
     /// The elements of the array `key`; empty if it is not an array.
-    #[must_use]
     pub fn elements(&self, key: &str) -> Vec<Element<'a>> {
         self.get(key).and_then(elements).unwrap_or_default()
     }
@@ -135,7 +124,6 @@ impl<'de> Deserialize<'de> for Key<'de> {
 /// An element of an array. Most are objects. Their members are read in the pass that splits the array.
 #[derive(Debug)]
 pub enum Element<'a> {
-    /// An object.
     Object(Members<'a>),
     /// Anything else.
     Other(&'a RawValue),
@@ -147,7 +135,6 @@ impl<'a> Element<'a> {
     }
 
     /// The members, if it is an object.
-    #[must_use]
     pub fn object(self) -> Option<Members<'a>> {
         match self {
             Element::Object(members) => Some(members),
@@ -156,7 +143,6 @@ impl<'a> Element<'a> {
     }
 
     /// The string, if it is one.
-    #[must_use]
     pub fn text(&self) -> Option<Text<'a>> {
         match self {
             Element::Object(_) => None,
@@ -166,7 +152,6 @@ impl<'a> Element<'a> {
 }
 
 /// The elements of an array; `None` if `json` is something else.
-#[must_use]
 pub(super) fn elements(json: &str) -> Option<Vec<Element<'_>>> {
     if !json.starts_with('[') {
         return None;
@@ -266,25 +251,21 @@ pub struct Text<'a>(&'a str);
 
 impl<'a> Text<'a> {
     /// Takes a raw value; `None` if it is not a string.
-    #[must_use]
     pub fn of(json: &'a str) -> Option<Text<'a>> {
         (json.len() >= 2 && json.starts_with('"')).then_some(Text(json))
     }
 
     /// The byte range of the literal in `body`. It must be a slice of `body`.
-    #[must_use]
     pub fn span_in(self, body: &str) -> std::ops::Range<usize> {
         span(body, self.0)
     }
 
     /// The literal, with its quotes.
-    #[must_use]
     pub fn literal(self) -> &'a str {
         self.0
     }
 
     /// Decodes the literal. Lone surrogates become U+FFFD.
-    #[must_use]
     pub fn decode(self) -> Cow<'a, str> {
         let inner = &self.0[1..self.0.len() - 1];
         if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
@@ -294,14 +275,12 @@ impl<'a> Text<'a> {
     }
 
     /// Decodes the literal as a piece of a longer text. Lone surrogates at its ends are kept.
-    #[must_use]
     pub fn piece(self) -> Piece<'a> {
         Piece::of_literal(self.0)
     }
 }
 
 /// The byte range of `part` in `whole`. `part` must be a slice of `whole`.
-#[must_use]
 pub(super) fn span(whole: &str, part: &str) -> std::ops::Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize);
     debug_assert!(start + part.len() <= whole.len(), "a slice of another text");

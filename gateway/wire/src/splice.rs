@@ -5,7 +5,6 @@ use bytes::Bytes;
 
 /// The body with all insertions made. All other bytes are kept in order. Without insertions the original is returned
 /// without a copy. Insertions at the same offset keep their order.
-#[must_use]
 pub fn splice(body: impl Into<Bytes>, mut insertions: Vec<Insertion>) -> Bytes {
     let body = body.into();
     if insertions.is_empty() {

@@ -15,7 +15,6 @@ const ESCAPE: usize = 6;
 const REPLACEMENT: &str = r"\ufffd";
 
 /// Replaces each escape of a lone surrogate by that of U+FFFD. `json` is a JSON text or a part of one.
-#[must_use]
 pub(crate) fn well_formed(json: &str) -> Cow<'_, str> {
     let lone = lone_surrogates(json);
     if lone.is_empty() {
@@ -29,14 +28,12 @@ pub(crate) fn well_formed(json: &str) -> Cow<'_, str> {
 }
 
 /// Decodes a JSON text that is one string; `None` if it is something else. Lone surrogates become U+FFFD.
-#[must_use]
 pub(crate) fn decode_string(json: &str) -> Option<String> {
     let decoded = serde_json::from_str(json).or_else(|_| serde_json::from_str(&well_formed(json)));
     decoded.ok()
 }
 
 /// Whether a text may contain escapes of surrogates, lone or in pairs.
-#[must_use]
 pub(crate) fn may_hold_surrogates(json: &str) -> bool {
     [r"\ud", r"\uD"].iter().any(|prefix| memmem::find(json.as_bytes(), prefix.as_bytes()).is_some())
 }
@@ -104,7 +101,6 @@ impl<'a> Piece<'a> {
     }
 
     /// Whether the piece has no text and no surrogates.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.low.is_none() && self.text.is_empty() && self.high.is_none()
     }

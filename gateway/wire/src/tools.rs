@@ -28,7 +28,6 @@ pub enum ToolPart<'a> {
 }
 
 /// The arguments of a call as JSON. Some formats hold them as a string; free text stays one.
-#[must_use]
 pub fn decoded_arguments(arguments: &str) -> Option<Value> {
     match serde_json::from_str(arguments).ok()? {
         Value::String(text) => serde_json::from_str(&text).ok().or(Some(Value::String(text))),
@@ -86,7 +85,6 @@ impl<'a> ToolPart<'a> {
 
 /// The text of a tool result's raw `content`: the string, or the texts of the parts joined by line feeds. `None` for
 /// other JSON.
-#[must_use]
 pub fn result_text(content: &str) -> Option<String> {
     if let Some(text) = Text::of(content) {
         return Some(text.decode().into_owned());

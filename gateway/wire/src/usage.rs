@@ -35,7 +35,6 @@ impl UsageWatch {
     }
 
     /// The usage in the bytes so far.
-    #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage
     }

@@ -8,14 +8,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use muninn_base::database::{self, BUSY_TIMEOUT, is_busy, is_damage, write_ahead};
+use muninn_base::private_file;
 use muninn_repo_tools::{BlobId, ObjectId};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-use muninn_base::database::{self, BUSY_TIMEOUT, is_busy, is_damage, write_ahead};
-use muninn_base::private_file;
 
 /// Increased whenever a table or the meaning of a value changes; older files are discarded.
 const SCHEMA_VERSION: i64 = 4;

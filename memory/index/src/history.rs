@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use muninn_base::RelPath;
 use muninn_repo_tools::history::{CommitChanges, CommitReader, HistoryError};
 use muninn_repo_tools::{Cut, ObjectId, Worktree};
+use muninn_text::lexical::{Tokenizer, counted, has_terms_of};
+use muninn_text::redact;
 use serde::{Deserialize, Serialize};
 
 use super::CoChange;
 use super::co_change::MAX_FILES;
 use crate::cache::Cache;
-use muninn_text::lexical::{Tokenizer, counted, has_terms_of};
-use muninn_text::redact;
 
 /// Maximum number of commits that are read. The files of older commits have changed too much since.
 const MAX_COMMITS: usize = 3_000;

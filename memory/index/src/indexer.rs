@@ -5,18 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use muninn_base::image::{self, ImageError, ImageFormat};
+use muninn_base::{Clock, Progress, RelPath, with_causes};
 use muninn_repo_tools::{FileEntry, SkipCounts, Walk, WalkLimits, Worktree, walk, walk_at};
-
-use muninn_base::Progress;
-use muninn_base::{RelPath, with_causes};
+use muninn_text::lexical::has_terms_of;
 
 use super::reader::{Block, Reader};
 use super::segment::{FileFacts, Segment};
 use super::snapshot::{Changes, Snapshot};
 use crate::cache::{Cache, CacheError, nanos};
-use muninn_base::Clock;
-use muninn_base::image::{self, ImageError, ImageFormat};
-use muninn_text::lexical::has_terms_of;
 
 /// The stored index of a worktree. The number is increased whenever the format of a segment or the meaning of its data
 /// changes.
@@ -75,7 +72,6 @@ impl Indexer {
     }
 
     /// Whether an earlier process stored the index of a worktree.
-    #[must_use]
     pub fn has_stored(cache_dir: &Path, worktree: &Worktree) -> bool {
         image::exists(&WORKTREE, cache_dir, worktree.root())
     }

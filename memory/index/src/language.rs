@@ -95,7 +95,6 @@ pub fn is_boilerplate(path: &RelPath) -> bool {
         || folders.split('/').any(|folder| completions.contains(&folder)) && matches!(language(path).0, "" | "bash")
 }
 
-/// The role of a file by its path.
 pub fn file_role(path: &RelPath) -> FileRole {
     let lower = path.as_str().to_ascii_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);

@@ -8,18 +8,16 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
+use muninn_base::{Clock, RelPath, in_order};
 use muninn_repo_tools::{BlobId, FileEntry, ReadError, SkipCounts, Worktree, read_text};
-
-use muninn_base::{RelPath, in_order};
+use muninn_text::lexical::Tokenizer;
+use muninn_text::redact;
 
 use super::digest::{Digest, digest};
 use super::indexer::lock;
 use super::segment::{FileFacts, RACY, Segment, SegmentBuilder};
 use super::snapshot::Snapshot;
 use crate::cache::{Cache, CacheError, encoded, nanos};
-use muninn_base::Clock;
-use muninn_text::lexical::Tokenizer;
-use muninn_text::redact;
 
 /// A file that was modified less than this long before it is read can be modified again within the same tick of the
 /// file system's clock, and then looks unchanged. Git calls such entries racy.

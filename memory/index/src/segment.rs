@@ -7,16 +7,15 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use muninn_repo_tools::BlobId;
-
 use muninn_base::RelPath;
+use muninn_repo_tools::BlobId;
+use muninn_text::lexical::{Bm25, Bm25Builder, Inverted, InvertedBuilder, Keep, Tokenizer, counted};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::digest::{Digest, Span};
 use super::language::{FileRole, file_role};
 use super::syntax::Syntax;
 use crate::cache::nanos;
-use muninn_text::lexical::{Bm25, Bm25Builder, Inverted, InvertedBuilder, Keep, Tokenizer, counted};
 
 /// Files, their chunks, and the words of both. Cheap to clone: large parts are shared.
 #[derive(Debug, Clone, Default)]
@@ -62,7 +61,6 @@ pub struct File {
 /// A file at its last read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileFacts {
-    /// The path.
     pub path: RelPath,
     /// Size in bytes.
     pub size: u64,

@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use muninn_base::RelPath;
+use muninn_text::lexical::{DocId, Inverted, Tokenizer};
 
 use super::digest::{Digest, Span};
 use super::graph::Graph;
 use super::segment::{File, FileFacts, Removals, Segment, SegmentBuilder};
 use super::syntax::Symbol;
-use muninn_text::lexical::{DocId, Inverted, Tokenizer};
 
 /// With more parts, all except the first are merged.
 const MAX_PARTS: usize = 6;
@@ -186,7 +186,6 @@ impl Snapshot {
         self.owners.len()
     }
 
-    /// A file by its number.
     pub fn file(&self, number: usize) -> &File {
         let part = self.part_of(number, |part| part.first_file);
         &part.segment.files[number - part.first_file]
@@ -211,7 +210,6 @@ impl Snapshot {
         self.owners[chunk.0 as usize] as usize
     }
 
-    /// A chunk.
     pub fn span(&self, chunk: DocId) -> Span {
         let number = chunk.0 as usize;
         let part = self.part_of(number, |part| part.first_chunk);

@@ -7,11 +7,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::kept::Store;
 use muninn_team::memories::Memory;
 use muninn_team::records::lines::{Digest, digest};
 use muninn_text::embed::{EmbedError, Embedder};
 use muninn_text::vectors::bytes;
+
+use super::kept::Store;
 
 /// Number of texts that are embedded at once.
 const BATCH: usize = 256;
@@ -39,9 +40,6 @@ impl<'a> Embedding<'a> {
     }
 
     /// Returns the vectors of memories, each with one byte per dimension.
-    ///
-    /// # Errors
-    /// The errors of the embedder.
     pub(super) fn vectors(&self, items: &[Memory]) -> Result<Vec<u8>, EmbedError> {
         let size = self.embedder.dimensions();
         let mut vectors = vec![0; items.len() * size];

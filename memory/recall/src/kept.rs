@@ -6,16 +6,16 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
-use super::MemorySources;
-use super::order::NeighbourRuns;
 use muninn_base::image::{self, ImageFormat};
 use muninn_base::stamp::Stamp;
 use muninn_team::memories::Memory;
 use muninn_team::records::Home;
 use muninn_text::hits::Hits;
 use muninn_text::lexical::{Bm25, has_terms_of};
+use serde::{Deserialize, Serialize};
+
+use super::MemorySources;
+use super::order::NeighbourRuns;
 
 /// Increased whenever the format or the meaning of the stored data changes.
 const FORM: ImageFormat = ImageFormat { prefix: "memory-", magic: b"muninn memory index 9\n" };

@@ -21,9 +21,16 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use muninn_repo_tools::GlobSet;
-
 use muninn_base::RelPath;
+use muninn_repo_tools::GlobSet;
+use muninn_team::knowledge;
+use muninn_team::memories::{LoadedMemories, Memory, MemoryKind};
+use muninn_team::records::{Home, MAIN, Record, RecordFile};
+use muninn_text::embed::{Embedder, normalise};
+use muninn_text::hits::Hits;
+use muninn_text::lexical::{Bm25, DocId, Tokenizer, question_terms};
+use muninn_text::vectors::VectorIndex;
+
 use serde::{Deserialize, Serialize};
 
 use self::embedding::Embedding;
@@ -33,13 +40,6 @@ pub use self::options::{BlobLookup, RecallOptions};
 use self::rank::{Ranked, Ranker};
 use self::types::Types;
 pub use self::word_match::WordMatch;
-use muninn_team::knowledge;
-use muninn_team::memories::{LoadedMemories, Memory, MemoryKind};
-use muninn_team::records::{Home, MAIN, Record, RecordFile};
-use muninn_text::embed::{Embedder, normalise};
-use muninn_text::hits::Hits;
-use muninn_text::lexical::{Bm25, DocId, Tokenizer, question_terms};
-use muninn_text::vectors::VectorIndex;
 
 /// Factor on the score of a memory with no confidence, or with changed files. It orders memories that match equally
 /// well and does not hide a single match.
@@ -61,7 +61,6 @@ const LARGE: usize = 2_000;
 /// The sources of memories, besides knowledge.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemorySources {
-    /// Files of records.
     pub records: Vec<RecordFile>,
     /// The repository of the git journal: a `.git` directory, or a bare repository.
     pub journal: Option<PathBuf>,
@@ -273,7 +272,6 @@ impl Memories {
     }
 
     /// The part of the memories that is in these files, without reading others.
-    #[must_use]
     pub fn only(&self, files: &[RecordFile]) -> Self {
         Self {
             only: Some(Arc::new(files.iter().map(ToString::to_string).collect())),

@@ -2,11 +2,6 @@
 
 use std::collections::HashSet;
 
-use super::embedding::Embedding;
-use super::kept::Store;
-use super::order::NeighbourRuns;
-use super::related::RelatedTexts;
-use super::{MemorySources, confidence, order, summaries, words};
 use muninn_notebooks::journal;
 use muninn_team::knowledge;
 use muninn_team::memories::{ConflictPairs, LoadedMemories, MemoryKind};
@@ -14,11 +9,15 @@ use muninn_team::records::{Home, MAIN, RecordReferences, Superseded};
 use muninn_text::hits::{Hit, Hits};
 use muninn_text::redact::redact;
 
+use super::embedding::Embedding;
+use super::kept::Store;
+use super::order::NeighbourRuns;
+use super::related::RelatedTexts;
+use super::{MemorySources, confidence, order, summaries, words};
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordSelection {
-    /// Records that are valid.
     Valid,
-    /// Superseded records.
     Superseded,
 }
 

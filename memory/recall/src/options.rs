@@ -1,7 +1,6 @@
 //! Filters and limits of a recall.
 
 use muninn_base::RelPath;
-
 use muninn_team::memories::Memory;
 use muninn_team::records::Moment;
 

@@ -3,10 +3,9 @@
 //! A record is often explained by the record before it or answered by the record after it. Memories are numbered so
 //! that neighbours have adjacent numbers, which needs no table of pairs.
 
-use serde::{Deserialize, Serialize};
-
 use muninn_team::memories::{Memory, MemoryKind};
 use muninn_team::records::Moment;
+use serde::{Deserialize, Serialize};
 
 /// The boundaries of runs of neighbours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -2,24 +2,21 @@
 
 use std::fs;
 
-use muninn_repo_tools::BlobId;
-
-use muninn_base::RelPath;
-use serde_json::json;
-
-use crate::Memories;
-use muninn_base::Clock;
-use muninn_team::fixture::Fixture;
-
-use muninn_text::lexical::Tokenizer;
-use muninn_text::lexical::script_texts::SCRIPTS;
-
-use crate::RecallOptions;
+use muninn_base::{Clock, RelPath};
 use muninn_index::{Field, FileFacts, Snapshot, digest};
 use muninn_notebooks::journal::{Draft, Journal, JournalSettings, SearchSettings};
 use muninn_notebooks::personal::{EntryMetadata, Personal, SearchOptions};
 use muninn_notebooks::wiki::{LinkStyle, PagePath, PageSearch, WikiFolder};
+use muninn_repo_tools::BlobId;
+use muninn_team::fixture::Fixture;
 use muninn_team::records::MAIN;
+use muninn_text::lexical::Tokenizer;
+use muninn_text::lexical::script_texts::SCRIPTS;
+use serde_json::json;
+
+use crate::Memories;
+
+use crate::RecallOptions;
 
 /// Runs of scripts without spaces, of lengths that were dropped once, behind the texts of [`SCRIPTS`].
 fn texts() -> Vec<(String, Vec<String>)> {

@@ -1,11 +1,11 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use muninn_base::RelPath;
-
-use super::*;
 use muninn_team::fixture::{Fixture, main_alone};
 use muninn_team::records::MAIN;
 use muninn_text::embed::{EmbedError, StaticVectors};
+
+use super::*;
 
 impl Memories {
     /// Knowledge and records of a team, for recall by words alone.

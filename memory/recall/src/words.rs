@@ -6,10 +6,10 @@
 
 use std::cmp::Ordering;
 
+use muninn_team::memories::Memory;
 use muninn_text::lexical::{Bm25, Bm25Builder, Tokenizer, content_terms, idf};
 
 use super::order::NeighbourRuns;
-use muninn_team::memories::Memory;
 
 /// Number of neighbours on each side whose words count.
 pub(super) const REACH: u32 = 3;

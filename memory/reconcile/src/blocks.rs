@@ -62,7 +62,6 @@ enum Search {
 }
 
 impl<'a> Blocks<'a> {
-    /// The blocks of claims, some of which are new.
     pub(super) fn of(claims: &'a [RecordClaim<'a>], new: usize, judging: &JudgeSetup<'a>) -> Self {
         let mut named: HashMap<String, Vec<usize>> = HashMap::new();
         let mut patterns: HashMap<&[&str], BTreeMap<&str, Vec<usize>>> = HashMap::new();

@@ -6,11 +6,11 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use muninn_base::RelPath;
-
-use super::{ARCHIVE, PRUNED, ReconcileError, SESSIONS_ARCHIVE, Segment, StepHook};
 use muninn_base::private_file::sync_dir;
 use muninn_team::records::lines::{self, MAX_LINE_BYTES, SkipReason};
 use muninn_team::records::{Home, Record, RecordFile, create_new_file};
+
+use super::{ARCHIVE, PRUNED, ReconcileError, SESSIONS_ARCHIVE, Segment, StepHook};
 
 /// The most bytes of a file of records: half a million of them. Each is in memory several times.
 const MOST_BYTES: u64 = 256 << 20;

@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use muninn_base::ids;
 use muninn_repo_tools::Worktree;
+use muninn_team::Store;
+use muninn_team::records::{
+    Body, CONFLICTS, Home, MAIN, Moment, Record, RecordStatus, Statement, WithdrawnRecords, kinds, ordered,
+};
+use muninn_text::redact::redact;
 use serde::Serialize;
 
 use super::decide::RULES;
 use super::files::MemoryFiles;
 use super::plan::{main_records, open_pairs};
 use super::{ReconcileError, ReconcileOptions, ResolveError};
-use muninn_base::ids;
-use muninn_team::Store;
-use muninn_team::records::{
-    Body, CONFLICTS, Home, MAIN, Moment, Record, RecordStatus, Statement, WithdrawnRecords, kinds, ordered,
-};
-use muninn_text::redact::redact;
 
 /// An older record that a newer one stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,14 +41,10 @@ pub struct FoldedRecord {
     pub id: String,
     /// The time of writing, RFC 3339.
     pub date: Moment,
-    /// The text.
     pub text: String,
 }
 
 /// The folds of a main memory that hold, each of a record with the newest of its group.
-///
-/// # Errors
-/// [`ReconcileError::Io`] if main cannot be read.
 pub fn folds(home: &Home) -> Result<Vec<Fold>, ReconcileError> {
     let main = MemoryFiles::at(home).records(MAIN, &mut Vec::new())?;
     let withdrawn = WithdrawnRecords::of(home)?;

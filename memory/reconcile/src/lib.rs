@@ -25,9 +25,10 @@ mod verdict;
 
 use std::sync::Arc;
 
-use self::judge::{Claim, ClaimTokens, FittedJudge, Judgement};
 use muninn_base::Progress;
 use muninn_text::embed::Embedder;
+
+use self::judge::{Claim, ClaimTokens, FittedJudge, Judgement};
 
 pub use self::folds::{Fold, FoldedRecord, apart, folds};
 pub use self::model::{ModelReport, Reconciler, ReconcilerLimits, control_pairs};
@@ -70,7 +71,6 @@ pub trait Judge: Sync {
 /// The tools with which claims are compared.
 #[derive(Clone)]
 pub struct JudgeSetup<'a> {
-    /// The judge.
     pub judge: &'a dyn Judge,
     /// Finds similar claims by vectors too; `None` for words alone.
     pub embedder: Option<Arc<dyn Embedder>>,

@@ -5,14 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use muninn_repo_tools::{Worktree, read_text};
-
 use muninn_base::RelPath;
+use muninn_repo_tools::{Worktree, read_text};
+use muninn_team::records::{Body, Home, MAIN, Record, RecordStatus, Source, WithdrawnRecords, kinds};
 
 use super::ReconcileError;
 use super::files::MemoryFiles;
 use super::plan::open_pairs;
-use muninn_team::records::{Body, Home, MAIN, Record, RecordStatus, Source, WithdrawnRecords, kinds};
 
 /// Larger files count as changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -48,16 +47,12 @@ pub enum FileChange {
 
 impl OpenConflict {
     /// The conflict's id.
-    #[must_use]
     pub fn id(&self) -> &str {
         self.pairs.first().map_or("", |pair| &pair.id)
     }
 }
 
 /// The open conflicts, sorted by id.
-///
-/// # Errors
-/// [`ReconcileError::Io`] if main cannot be read.
 pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> {
     let mut main = MemoryFiles::at(home).records(MAIN, &mut Vec::new())?;
     main.sort_by(|one, other| one.id.cmp(&other.id));

@@ -9,6 +9,8 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use muninn_base::Progress;
+use muninn_team::records::{Body, Record, RecordStatus, WithdrawnRecords, kinds, ordered};
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
@@ -22,17 +24,13 @@ use super::parallel::by_all_processors;
 use super::runs::RunLog;
 use super::unseen::Unseen;
 use crate::JudgeSetup;
-use muninn_base::Progress;
-use muninn_team::records::{Body, Record, RecordStatus, WithdrawnRecords, kinds, ordered};
 
-/// A segment.
 #[derive(Debug, Clone)]
 pub struct Segment {
     /// The file name.
     pub name: String,
     /// Length in bytes.
     pub bytes: u64,
-    /// The records.
     pub records: Vec<Record>,
 }
 

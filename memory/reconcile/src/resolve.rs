@@ -2,20 +2,19 @@
 
 use std::str::FromStr;
 
-use muninn_repo_tools::{ReferenceError, Worktree};
-
 use muninn_base::RelPath;
+use muninn_base::ids::{self, IdError};
+use muninn_repo_tools::{ReferenceError, Worktree};
+use muninn_team::Store;
+use muninn_team::learn::LearnContext;
+use muninn_team::records::{Body, CONFLICTS, MAIN, Origin, Record, kinds};
+use muninn_text::redact::redact;
 use thiserror::Error;
 
 use super::files::MemoryFiles;
 use super::open::{OpenConflict, open_among};
 use super::plan::{main_records, open_pairs};
 use super::{ReconcileError, ReconcileOptions};
-use muninn_base::ids::{self, IdError};
-use muninn_team::Store;
-use muninn_team::learn::LearnContext;
-use muninn_team::records::{Body, CONFLICTS, MAIN, Origin, Record, kinds};
-use muninn_text::redact::redact;
 
 /// The sides of a conflict that are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,14 +9,14 @@ use std::path::PathBuf;
 use std::{fs, io};
 
 use muninn_repo_tools::ReferenceError;
+use muninn_team::Store;
+use muninn_team::records::{CONFLICTS, MAIN, Record, RecordFile, SESSIONS, SegmentError, Source, WithdrawnRecords};
 use thiserror::Error;
 
 use super::files::{DamagedFile, MemoryFiles, at, records_in};
 use super::setup::KEEPER;
 use super::{FileChange, Fold, JudgeSetup, ModelReport, PlanInput, Pruned, Segment, Summary, file_change, plan, prune};
-use muninn_team::Store;
 pub use muninn_team::records::{ARCHIVE, PRUNED, RECONCILED};
-use muninn_team::records::{CONFLICTS, MAIN, Record, RecordFile, SESSIONS, SegmentError, Source, WithdrawnRecords};
 
 /// The archive of segments, if archiving is on. It is one file that exists from the beginning: git detects a moved
 /// segment as a rename, and if two people moved it, git silently drops lines that were added since.
@@ -83,7 +83,6 @@ pub enum ReconcileError {
     /// A file system error.
     #[error("cannot use {}", path.display())]
     Io {
-        /// The path.
         path: PathBuf,
         /// The cause.
         source: io::Error,

@@ -2,9 +2,8 @@
 
 use std::ops::Deref;
 
-use muninn_repo_tools::Worktree;
-
 use muninn_base::RelPath;
+use muninn_repo_tools::Worktree;
 use muninn_tests::Repository;
 
 use crate::records::{Home, MAIN, RecordFile};

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
 
+use muninn_base::ids;
+use muninn_text::redact::redact;
 use serde::Serialize;
 
 use crate::Store;
 use crate::records::{Body, Decision, Decisions, Moment, PRUNED, Record, RecordFile, RecordStatus, kinds, lines};
 use crate::store::RecordIdError;
-use muninn_base::ids;
-use muninn_text::redact::redact;
 
 /// An event in the history of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -24,15 +24,11 @@ pub struct HistoryEvent {
     pub author: Option<String>,
     /// The branch on which it was written.
     pub branch: Option<String>,
-    /// The text.
     pub text: String,
 }
 
 /// The events of a record, the oldest first: of the record whose id `part` is or is in, of its duplicates, and of the
 /// records that it was in conflict with.
-///
-/// # Errors
-/// [`RecordIdError`] if no id contains the part, or several do, or HEAD cannot be read.
 pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, RecordIdError> {
     let mut files = store.files()?;
     files.extend(store.shared_segments()?);

@@ -12,7 +12,6 @@ pub struct Hit {
     pub id: String,
     /// Words of the question that occur in the repository.
     pub terms: Vec<String>,
-    /// Paths.
     pub files: Vec<RelPath>,
     /// Relevance, from 0 to 1.
     pub relevance: f32,

@@ -66,7 +66,6 @@ impl std::fmt::Debug for dyn Model + '_ {
     }
 }
 
-/// A request to a model.
 #[derive(Debug, Clone)]
 pub struct ModelRequest<'a> {
     /// The system prompt.
@@ -113,7 +112,6 @@ pub enum Message {
 pub struct ToolInvocation {
     /// The call's id, which its result refers to.
     pub id: String,
-    /// The tool.
     pub name: String,
     /// The arguments as the model wrote them. They can be invalid JSON.
     pub arguments: String,
@@ -133,7 +131,6 @@ pub struct ToolOutput {
 /// A tool that a model may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
-    /// The name.
     pub name: &'static str,
     /// The description for the model.
     pub description: String,

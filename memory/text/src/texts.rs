@@ -29,7 +29,6 @@ pub struct TextsBuilder {
     vectors: Vec<i8>,
 }
 
-/// A query.
 pub struct TextQuery {
     /// The words with their weights.
     terms: Vec<(String, f32)>,

@@ -4,7 +4,6 @@
 //! about as much as prose differs from code. The tables stay in memory, and these are the smaller of tiktoken's tables.
 
 /// Number of tokens of a text. Special tokens count as plain text.
-#[must_use]
 pub fn count(text: &str) -> u32 {
     u32::try_from(tiktoken_rs::cl100k_base_singleton().encode_ordinary(text).len()).unwrap_or(u32::MAX)
 }

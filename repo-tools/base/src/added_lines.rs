@@ -11,9 +11,6 @@ const MOST_BYTES: u64 = 4 << 20;
 
 /// Adds those lines that a file lacks, below a heading that may be empty. Creates the file if it is missing. Returns the
 /// number of added lines.
-///
-/// # Errors
-/// Any error of the file system, and a path that is not an ordinary file: a link could leave the worktree.
 pub fn add_missing_lines<L: AsRef<str>>(path: &Path, heading: &str, lines: &[L]) -> io::Result<usize> {
     let there = match read_regular(path, Links::Refuse, MOST_BYTES) {
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),

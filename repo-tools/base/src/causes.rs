@@ -1,7 +1,6 @@
 //! Errors as people read them.
 
 /// An error with its causes, in one line.
-#[must_use]
 pub fn with_causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |error| error.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

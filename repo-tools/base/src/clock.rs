@@ -23,14 +23,12 @@ struct Inner {
 
 impl Clock {
     /// The system clock; all callers share one.
-    #[must_use]
     pub fn system() -> Self {
         static SYSTEM: LazyLock<Clock> = LazyLock::new(|| Clock::new(None));
         SYSTEM.clone()
     }
 
     /// A fixed clock, moved by [`Self::advance`].
-    #[must_use]
     pub fn fixed(at: Timestamp) -> Self {
         Self::new(Some(Mutex::new(at)))
     }
@@ -49,7 +47,6 @@ impl Clock {
     }
 
     /// The current time.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         match &self.0.fixed {
             None => Timestamp::now(),
@@ -58,7 +55,6 @@ impl Clock {
     }
 
     /// The current UTC date.
-    #[must_use]
     pub fn today(&self) -> Date {
         self.now().to_zoned(TimeZone::UTC).date()
     }

@@ -20,7 +20,6 @@ pub fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
 
 /// The path of a database with the links of its directories resolved: `SQLITE_OPEN_NOFOLLOW` refuses a link anywhere in
 /// a path, and on some systems the home directory is below one.
-#[must_use]
 pub fn whole_path(path: &Path) -> PathBuf {
     let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
     match (directory, path.file_name()) {
@@ -46,14 +45,12 @@ pub fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Whether an error says that another connection holds a lock.
-#[must_use]
 pub fn is_busy(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
     matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
 }
 
 /// Whether an error says that the file is damaged or no database.
-#[must_use]
 pub fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))

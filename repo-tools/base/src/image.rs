@@ -32,14 +32,10 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 pub enum ImageError {
     /// The image is damaged or outdated.
     #[error("{} is damaged or of another version", path.display())]
-    Unusable {
-        /// The path.
-        path: PathBuf,
-    },
+    Unusable { path: PathBuf },
     /// The image cannot be read or written.
     #[error("cannot use {}", path.display())]
     Io {
-        /// The path.
         path: PathBuf,
         /// The cause.
         source: io::Error,

@@ -23,14 +23,10 @@ const WRITERS: usize = 8;
 pub enum FileError {
     /// A symlink or a file has the name of the directory.
     #[error("{path} is not a directory of its own")]
-    NotADirectory {
-        /// The path.
-        path: PathBuf,
-    },
+    NotADirectory { path: PathBuf },
     /// A file system error.
     #[error("cannot write {path}: {source}")]
     Io {
-        /// The file.
         path: PathBuf,
         /// The cause.
         source: io::Error,

@@ -77,9 +77,6 @@ pub fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Creates a directory and its parents, readable by its owner only.
-///
-/// # Errors
-/// Any error of the file system.
 pub fn dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -89,17 +86,11 @@ pub fn dir(path: &Path) -> io::Result<()> {
 }
 
 /// Writes a directory to the disk, which makes the renaming of a file in it durable.
-///
-/// # Errors
-/// Any error of the file system.
 pub fn sync_dir(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
 /// Opens a file for appending, readable by its owner only, and creates it if it is missing.
-///
-/// # Errors
-/// Any error of the file system.
 pub fn append(path: &Path) -> io::Result<File> {
     let file = opened(options().create(true).read(true).append(true), path)?;
     restrict_file(&file)?;
@@ -107,18 +98,12 @@ pub fn append(path: &Path) -> io::Result<File> {
 }
 
 /// Creates a file that does not exist yet.
-///
-/// # Errors
-/// If anything is at the path, with the kind `AlreadyExists`, or it cannot be created.
 pub fn create_new(path: &Path) -> io::Result<File> {
     options().write(true).create_new(true).open(path)
 }
 
 /// Creates a file, or removes other users' rights from an existing one. An existing file is not opened: closing it
 /// would release SQLite's locks on it.
-///
-/// # Errors
-/// Any error of the file system.
 pub fn make(path: &Path) -> io::Result<()> {
     match create_new(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -132,9 +117,6 @@ pub fn make(path: &Path) -> io::Result<()> {
 }
 
 /// Creates a directory, or removes other users' rights from an existing one if it is ours.
-///
-/// # Errors
-/// If it cannot be created.
 pub fn own_dir(path: &Path) -> io::Result<()> {
     dir(path)?;
     // A mounted volume can belong to another user.
@@ -182,9 +164,6 @@ pub fn lock_file(path: &Path) -> io::Result<File> {
 }
 
 /// Acquires a file lock, waiting for it. Closing the file releases it.
-///
-/// # Errors
-/// If the file cannot be created or locked.
 pub fn lock(path: &Path) -> io::Result<File> {
     let file = lock_file(path)?;
     file.lock()?;
@@ -192,9 +171,6 @@ pub fn lock(path: &Path) -> io::Result<File> {
 }
 
 /// Returns whether a file's last line has no end: a writer was killed, or an editor writes none.
-///
-/// # Errors
-/// Any error of the file system.
 pub fn ends_within_a_line(path: &Path) -> io::Result<bool> {
     let mut file = open(path)?;
     let size = file.metadata()?.len();

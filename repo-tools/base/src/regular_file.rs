@@ -12,7 +12,6 @@ use std::path::Path;
 pub enum Links {
     /// Its target is opened, if that is a regular file.
     Follow,
-    /// It is refused.
     Refuse,
 }
 

@@ -40,9 +40,7 @@ struct TaskCounts {
 /// The state of the tasks with one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct TaskReport {
-    /// The name.
     pub name: &'static str,
-    /// The state.
     pub state: TaskState,
     /// The number of panics.
     pub panics: u32,
@@ -66,32 +64,22 @@ pub struct Task(Arc<(Mutex<bool>, Condvar)>);
 
 impl Supervisor {
     /// Returns the token that tells the tasks to end.
-    #[must_use]
     pub fn stopping(&self) -> &CancellationToken {
         &self.0.stop
     }
 
     /// Runs `work` on its own thread until it returns, and restarts it after a panic.
-    ///
-    /// # Errors
-    /// The error of the system if it cannot start a thread.
     pub fn keep(&self, name: &'static str, work: impl FnMut() + Send + 'static) -> io::Result<Task> {
         self.spawn(name, false, self.restarting(name, work))
     }
 
     /// Like [`Supervisor::keep`], for a task that ends when its owner is dropped. [`Supervisor::drain`] does not wait
     /// for it.
-    ///
-    /// # Errors
-    /// The errors of [`Supervisor::keep`].
     pub fn keep_owned(&self, name: &'static str, work: impl FnMut() + Send + 'static) -> io::Result<Task> {
         self.spawn(name, true, self.restarting(name, work))
     }
 
     /// Runs `work` on its own thread, once.
-    ///
-    /// # Errors
-    /// The error of the system if it cannot start a thread.
     pub fn run(&self, name: &'static str, work: impl FnOnce() + Send + 'static) -> io::Result<Task> {
         let supervisor = self.clone();
         self.spawn(name, false, move || {
@@ -102,7 +90,6 @@ impl Supervisor {
     }
 
     /// Returns the state of all tasks, by name.
-    #[must_use]
     pub fn report(&self) -> Vec<TaskReport> {
         let state = |counts: &TaskCounts| match (counts.is_off, counts.running) {
             (true, _) => TaskState::Off,
@@ -207,7 +194,6 @@ impl Task {
     }
 
     /// Waits until the task has ended or `deadline` has passed. Returns whether the task has ended.
-    #[must_use]
     pub fn wait_until(&self, deadline: Instant) -> bool {
         let (done, changed) = &*self.0;
         let done = done.lock().unwrap_or_else(PoisonError::into_inner);

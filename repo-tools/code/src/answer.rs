@@ -1,17 +1,15 @@
 //! The answers to code questions.
 
+use muninn_base::RelPath;
+use muninn_repo_tools::Cuts;
 use serde::Serialize;
 
 use crate::syntax::{Definition, DefinitionKind, Lines, Parsed};
-use muninn_base::RelPath;
-use muninn_repo_tools::Cuts;
 
 /// A definition with its location.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Symbol {
-    /// The name.
     pub name: String,
-    /// The kind of definition.
     pub kind: DefinitionKind,
     /// The name of the enclosing type or module.
     pub container: Option<String>,
@@ -50,7 +48,6 @@ pub enum Basis {
 /// A definition with the confidence that it is the one in question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScoredDefinition {
-    /// The definition.
     #[serde(flatten)]
     pub symbol: Symbol,
     /// From 0 to 1.
@@ -76,7 +73,6 @@ pub struct Definitions {
 pub enum UsageKind {
     /// A call, a construction or a macro expansion.
     Call,
-    /// An import.
     Import,
     /// A type name.
     Type,

@@ -2,14 +2,14 @@
 
 use std::ops::ControlFlow;
 
+use muninn_base::RelPath;
+use muninn_repo_tools::{Cut, Worktree};
+
 use super::answer::{Definitions, ScoredDefinition, Symbol};
 use super::confidence::{self, UsingFile};
 use super::scan::{candidates, scan};
 use super::{CodeError, NameQuery};
 use crate::syntax::{DefinitionKind, Language, ParseLimits};
-use muninn_base::RelPath;
-use muninn_repo_tools::Cut;
-use muninn_repo_tools::Worktree;
 
 /// Finds the definitions of a name, the most likely first.
 ///

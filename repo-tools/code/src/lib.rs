@@ -26,10 +26,8 @@ pub use outline::{Outline, OutlineEntry, OutlineError, outline};
 pub use references::{callers, references};
 pub use symbols::{NameMatch, SymbolQuery, Symbols, symbols};
 
-use muninn_base::RelPath;
-use muninn_base::Until;
-use muninn_repo_tools::GrepError;
-use muninn_repo_tools::{FileFilter, FilterError};
+use muninn_base::{RelPath, Until};
+use muninn_repo_tools::{FileFilter, FilterError, GrepError};
 
 /// The files that can contain a name.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,7 +50,6 @@ pub struct NameQuery<'a> {
     pub candidates: Candidates<'a>,
     /// The files to search.
     pub filter: FileFilter,
-    /// The limits.
     pub limits: CodeLimits,
 }
 

@@ -1,19 +1,17 @@
 //! The outline of one file.
 
+use muninn_base::RelPath;
+use muninn_repo_tools::{ReadError, Worktree, read_text};
 use serde::Serialize;
 
 use super::answer::Symbol;
 use crate::syntax::{Import, Language, ParseError, ParseLimits, parse};
-use muninn_base::RelPath;
-use muninn_repo_tools::Worktree;
-use muninn_repo_tools::{ReadError, read_text};
 
 /// The definitions and imports of a file.
 #[derive(Debug, Serialize)]
 pub struct Outline {
     /// The file.
     pub path: RelPath,
-    /// The language.
     pub language: Language,
     /// The definitions, in file order.
     pub entries: Vec<OutlineEntry>,

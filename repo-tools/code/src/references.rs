@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use muninn_base::RelPath;
+use muninn_repo_tools::{Cut, Cuts, Worktree, shorten};
+
 use super::answer::{Caller, Callers, References, Symbol, Usage, UsageKind};
 use super::confidence::{self, UsingFile};
 use super::scan::{Scanned, candidates, scan};
 use super::{CodeError, NameQuery};
 use crate::syntax::{DefinitionKind, Language, ParseLimits, ReferenceKind};
-use muninn_base::RelPath;
-use muninn_repo_tools::Worktree;
-use muninn_repo_tools::{Cut, Cuts, shorten};
 
 /// Maximum length of the shown text of a line, in bytes.
 const MAX_TEXT: usize = 200;

@@ -2,17 +2,15 @@
 
 use std::ops::ControlFlow;
 
+use muninn_base::ordered::{in_order, threads};
+use muninn_base::{RelPath, Until};
+use muninn_repo_tools::{
+    Cut, Cuts, Detail, FileFilter, FilterError, GrepLimits, GrepPattern, GrepQuery, WalkLimits, Worktree, files, grep,
+    read_text,
+};
+
 use super::{Candidates, CodeError, CodeLimits, NameQuery};
 use crate::syntax::{Language, ParseLimits, Parsed, parse};
-use muninn_base::RelPath;
-use muninn_base::Until;
-use muninn_base::ordered::{in_order, threads};
-use muninn_repo_tools::WalkLimits;
-use muninn_repo_tools::Worktree;
-use muninn_repo_tools::read_text;
-use muninn_repo_tools::{Cut, Cuts};
-use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, grep};
-use muninn_repo_tools::{FileFilter, FilterError, files};
 
 /// A file that was read, and parsed if it has a grammar.
 pub(super) struct Scanned {

@@ -2,15 +2,13 @@
 
 use std::ops::ControlFlow;
 
+use muninn_repo_tools::{Cut, Cuts, FileFilter, Worktree};
 use serde::Serialize;
 
 use super::answer::Symbol;
 use super::scan::{candidates, scan, sources, wanted};
 use super::{Candidates, CodeError, CodeLimits, NameQuery};
 use crate::syntax::{DefinitionKind, ParseLimits};
-use muninn_repo_tools::FileFilter;
-use muninn_repo_tools::Worktree;
-use muninn_repo_tools::{Cut, Cuts};
 
 /// The definitions to list.
 #[derive(Debug, Clone)]
@@ -23,14 +21,12 @@ pub struct SymbolQuery<'a> {
     pub candidates: Candidates<'a>,
     /// The files to search.
     pub filter: FileFilter,
-    /// The limits.
     pub limits: CodeLimits,
 }
 
 /// A condition on names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NameMatch {
-    /// Any name.
     Any,
     /// Exactly this name.
     Exact(String),

@@ -1,9 +1,10 @@
 //! Code questions over a small repository of several languages.
 
-use super::*;
-use crate::syntax::{DefinitionKind, ParseLimits};
 use muninn_repo_tools::Worktree;
 use muninn_repo_tools::fixture::Fixture;
+
+use super::*;
+use crate::syntax::{DefinitionKind, ParseLimits};
 
 fn repository() -> (Fixture, Worktree) {
     let repo = Fixture::with(&[

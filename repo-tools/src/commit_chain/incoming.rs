@@ -25,7 +25,6 @@ pub enum IncomingError {
     /// The folder cannot be made, read or emptied.
     #[error("cannot use {}", path.display())]
     Io {
-        /// The path.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -53,9 +52,6 @@ pub struct IncomingObjects {
 impl IncomingObjects {
     /// An empty repository beside the objects of a chain. git asks a remote only for what the commits `known` lack. The remote
     /// has its addresses in it.
-    ///
-    /// # Errors
-    /// [`IncomingError`].
     pub fn beside(chain: &CommitChain, known: &[ObjectId], remote: &Remote) -> Result<Self, IncomingError> {
         let target = chain.repository().common_dir().join("objects");
         let target = target.canonicalize().map_err(failed(&target))?;
@@ -92,27 +88,21 @@ impl IncomingObjects {
     }
 
     /// The repository, for git.
-    #[must_use]
     pub fn git_dir(&self) -> &Path {
         self.folder.path()
     }
 
     /// The ref that is fetched into.
-    #[must_use]
     pub fn reference(&self) -> &'static str {
         REFERENCE
     }
 
     /// The fetched commits, on the objects of the target.
-    ///
-    /// # Errors
-    /// [`IncomingError`].
     pub fn chain(&self) -> Result<CommitChain, IncomingError> {
         Ok(CommitChain::open(self.folder.path(), REFERENCE)?)
     }
 
     /// Whether the packs, finished or not, are as large as is allowed.
-    #[must_use]
     pub fn is_full(&self) -> bool {
         let packs = self.folder.path().join("objects/pack").read_dir();
         let sizes = packs.into_iter().flatten().flatten();
@@ -194,7 +184,6 @@ fn small(chain: &CommitChain, id: gix::ObjectId) -> Result<(), ChainError> {
     chain.small(id.into()).map(drop)
 }
 
-/// The id of a loose object by its path.
 fn loose_id(file: &Path) -> Option<gix::ObjectId> {
     let folder = file.parent()?.file_name()?.to_str()?;
     gix::ObjectId::from_hex(format!("{folder}{}", file.file_name()?.to_str()?).as_bytes()).ok()

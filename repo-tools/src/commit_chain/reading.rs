@@ -103,9 +103,6 @@ impl CommitChain {
     }
 
     /// The bytes to read for a commit.
-    ///
-    /// # Errors
-    /// [`ChainError`].
     pub fn commit_cost(&self, commit: ObjectId) -> Result<u64, ChainError> {
         self.small(commit).map(|header| header.cost())
     }
@@ -164,30 +161,22 @@ impl CommitChain {
     }
 
     /// Whether the repository has a commit with this id, on this chain or elsewhere.
-    ///
-    /// # Errors
-    /// [`ChainError`].
     pub fn knows(&self, id: ObjectId) -> Result<bool, ChainError> {
         Ok(self.header(id)?.is_some_and(|header| header.kind == Kind::Commit))
     }
 
     /// The text of a file; bytes that are no UTF-8 are replaced. `None` if there is no such file, or it is too large.
-    #[must_use]
     pub fn text(&self, blob: ObjectId) -> Option<String> {
         let object = self.object(blob).ok()?;
         (object.kind == Kind::Blob).then(|| object.data.to_str_lossy().into_owned())
     }
 
     /// The commits from one back to the first, the newest first, by their first parents.
-    #[must_use]
     pub fn history(&self, from: Option<ObjectId>) -> History<'_> {
         History { chain: self, next: from, commits: 0, bytes: 0 }
     }
 
     /// A file at a commit; `None` if there is none.
-    ///
-    /// # Errors
-    /// [`ChainError`].
     pub fn file(&self, commit: ObjectId, path: &str) -> Result<Option<ChainFile>, ChainError> {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut tree = self.find_tree(self.root(commit)?)?;

@@ -59,7 +59,6 @@ pub enum FormatError {
     Value {
         /// The extension.
         name: &'static str,
-        /// Its value.
         value: String,
     },
     /// The configuration cannot be read.

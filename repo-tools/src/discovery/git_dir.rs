@@ -22,7 +22,6 @@ const HEAD_BYTES: u64 = 255;
 pub(super) enum DotGit {
     /// There is no `.git`, or one that is neither a file nor a directory.
     None,
-    /// A directory.
     Directory,
     /// A file with the path of a git directory.
     File(PathBuf),

@@ -14,17 +14,11 @@ pub enum EditError {
     Unclosed(#[from] UnclosedFrontMatter),
     /// A key has other characters than letters, digits, blanks, `_`, `-` and `.`.
     #[error("`{key}` is no key of front matter: it needs letters, digits, blanks, _, - and . only")]
-    Key {
-        /// The key.
-        key: String,
-    },
+    Key { key: String },
 }
 
 /// Returns a text whose front matter has other values; null removes a key. A new key comes last. Comments, the order and
 /// the form of other keys stay, as do the text below and the comment behind a value that is replaced.
-///
-/// # Errors
-/// [`EditError`].
 pub fn with_values(text: &str, values: &Map<String, Value>) -> Result<String, EditError> {
     if let Some(key) = values.keys().find(|key| !is_key(key)) {
         return Err(EditError::Key { key: key.clone() });

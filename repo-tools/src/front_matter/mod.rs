@@ -35,7 +35,6 @@ pub struct FrontMatter<'t> {
 /// A key with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry<'t> {
-    /// The key.
     pub key: &'t str,
     /// The number of its line, counted from 1.
     pub line: u32,

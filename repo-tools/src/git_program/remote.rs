@@ -17,7 +17,6 @@ const SCHEMES: [&str; 7] = ["file", "git", "git+ssh", "http", "https", "ssh", "s
 const RECEIVE_SETTINGS: [&str; 3] =
     ["core.alternateRefsCommand=true", "receive.denyCurrentBranch=refuse", "receive.autogc=false"];
 
-/// A remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remote {
     /// Its name, or its address.
@@ -74,9 +73,6 @@ fn is_local(address: &str) -> bool {
 
 impl Remote {
     /// The remote that a name or an address refers to. Relative addresses of the configuration begin in `directory`.
-    ///
-    /// # Errors
-    /// [`RemoteError`].
     pub(crate) fn find(repository: &gix::Repository, name: &str, directory: &Path) -> Result<Self, RemoteError> {
         let snapshot = repository.config_snapshot();
         let config = snapshot.plumbing();
@@ -107,7 +103,6 @@ impl Remote {
 
     /// The program for `git push --receive-pack` to a repository on this machine. Its hooks and its configuration would run
     /// here; on another machine, they are that machine's.
-    #[must_use]
     pub fn receive_pack(&self) -> Option<String> {
         let settings = SETTINGS.iter().chain(&RECEIVE_SETTINGS);
         let settings: String = settings.map(|setting| format!(" -c {setting}")).collect();

@@ -10,6 +10,8 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use grep_regex::RegexMatcher;
+use muninn_base::ordered::{in_order, threads};
+use muninn_base::{RelPath, Until};
 
 use super::search::{DeadlineReader, FileMatches, FileSearch, OpenFile, SkipReason};
 use super::{GrepError, GrepQuery, GrepResult, MatchTotals, compile};
@@ -17,9 +19,6 @@ use crate::cut::{Cut, Cuts};
 use crate::files::{CompiledFilter, FileFilter, bits, files, files_of_many};
 use crate::walk::{SkipCounts, WalkLimits};
 use crate::worktree::Worktree;
-use muninn_base::RelPath;
-use muninn_base::Until;
-use muninn_base::ordered::{in_order, threads};
 
 /// Maximum size of a shared file, in bytes; each search reads a larger file by itself.
 const MAX_SHARED_BYTES: u64 = 2 << 20;

@@ -20,13 +20,13 @@ use std::time::Duration;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use serde::Serialize;
 
+use muninn_base::ordered::{in_order, threads};
+use muninn_base::{RelPath, Until};
+
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, FilterError, files};
 use crate::walk::{FileEntry, SkipCounts, WalkLimits};
 use crate::worktree::Worktree;
-use muninn_base::RelPath;
-use muninn_base::Until;
-use muninn_base::ordered::{in_order, threads};
 
 pub use many::grep_many;
 use search::{FileMatches, SkipReason};
@@ -53,7 +53,6 @@ pub struct GrepQuery {
     pub detail: Detail,
     /// The files to search.
     pub filter: FileFilter,
-    /// The limits.
     pub limits: GrepLimits,
 }
 
@@ -161,7 +160,6 @@ pub struct Match {
 /// The number of matches in one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileCount {
-    /// The file.
     pub path: RelPath,
     /// The number of matching lines; 1 with [`Detail::Files`].
     pub lines: usize,
@@ -211,9 +209,6 @@ pub fn grep(worktree: &Worktree, query: &GrepQuery, within: Option<&[FileEntry]>
 }
 
 /// Searches exactly these files, in their order.
-///
-/// # Errors
-/// The errors of [`grep`].
 pub fn grep_paths(worktree: &Worktree, query: &GrepQuery, paths: &[RelPath]) -> Result<GrepResult, GrepError> {
     Ok(run(worktree, &compile(query)?, query, paths, false))
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
+use muninn_base::{Links, RelPath, Until, open_regular};
 
 use super::{Detail, GrepLimits, GrepQuery, MAX_LINE_BYTES, Match};
 use crate::cut::shorten;
@@ -14,9 +15,6 @@ use crate::read::same_file;
 use crate::secret::is_secret;
 use crate::walk::SkipCounts;
 use crate::worktree::Worktree;
-use muninn_base::RelPath;
-use muninn_base::Until;
-use muninn_base::{Links, open_regular};
 
 /// Number of bytes shown before the match in a long line.
 const LEAD_BYTES: usize = 100;
@@ -32,7 +30,6 @@ pub(super) struct FileSearch<'q> {
     searcher: Searcher,
 }
 
-/// The matches of a file.
 #[derive(Default)]
 pub(super) struct FileMatches {
     pub(super) matches: Vec<Match>,

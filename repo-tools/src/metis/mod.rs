@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use muninn_base::{RelPath, Until};
 use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
@@ -16,8 +17,6 @@ use crate::front_matter::{FrontMatter, UnclosedFrontMatter};
 use crate::read::{ReadError, read_text};
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
-use muninn_base::RelPath;
-use muninn_base::Until;
 
 /// The folder of the documents.
 const FOLDER: &str = ".metis";
@@ -64,7 +63,6 @@ pub struct MetisDocument {
     /// The kind, in lower case: `vision`, `initiative`, `task`, `adr` or another word.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The title.
     pub title: String,
     /// The phase: `draft`, `active`, `completed` or another word.
     pub phase: Option<String>,
@@ -193,9 +191,6 @@ fn visit(worktree: &Worktree, limits: &MetisLimits, mut take: impl FnMut(MetisTe
 }
 
 /// Reads one document by its short code or its long id, in any case.
-///
-/// # Errors
-/// [`MetisError`] if there is no such document, or it cannot be read.
 pub fn document_by_id(worktree: &Worktree, id: &str, until: Until) -> Result<MetisText, MetisError> {
     let limits = MetisLimits { archived: true, until, ..MetisLimits::default() };
     let found = documents(worktree, &limits);

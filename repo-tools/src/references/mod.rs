@@ -57,7 +57,6 @@ pub enum ReferenceError {
     /// `git` failed.
     #[error("`git {command}` fails in {}, whose references are stored as reftable: {message}", path.display())]
     Git {
-        /// The command.
         command: &'static str,
         /// The git directory.
         path: PathBuf,
@@ -75,7 +74,6 @@ pub(crate) enum Expected {
     Any,
 }
 
-/// A change of a reference.
 pub(crate) struct ReferenceChange {
     /// The full name.
     pub(crate) name: String,

@@ -47,7 +47,6 @@ struct Reference {
     target: Option<String>,
 }
 
-/// A line of a log.
 #[derive(Debug)]
 struct LogLine {
     /// `HEAD`, or the full name of a branch.

@@ -64,10 +64,8 @@ pub struct RevertReader {
     bytes_left: u64,
 }
 
-/// A file of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitFile {
-    /// The path.
     pub path: RelPath,
     /// The id of the content.
     pub blob: crate::ObjectId,
@@ -86,7 +84,6 @@ struct Revert {
 
 impl RevertReader {
     /// Opens the history of a commit, given in hexadecimal; `None` if it cannot be read.
-    #[must_use]
     pub fn open(worktree: &Worktree, head: &str) -> Option<Self> {
         let mut repository = worktree.git().repository().ok()?;
         repository.object_cache_size(Some(16 << 20));
@@ -362,7 +359,6 @@ impl RevertReader {
         Some(entries)
     }
 
-    /// Files of a listing.
     fn files<'l>(
         &mut self,
         listed: impl Iterator<Item = (&'l String, &'l ObjectId)>,

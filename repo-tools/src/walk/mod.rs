@@ -17,12 +17,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) use walker::{Found, Walker};
 
+use muninn_base::{RelPath, Until};
+
 use crate::secret::is_secret;
 use crate::worktree::Worktree;
-use muninn_base::RelPath;
-use muninn_base::Until;
 
-/// The limits of a walk.
 #[derive(Debug, Clone, Copy)]
 pub struct WalkLimits {
     /// Maximum size of a file, in bytes; larger files are skipped.
@@ -54,7 +53,6 @@ pub struct Walk {
 /// The metadata of a file. A walk opens no file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEntry {
-    /// The path.
     pub path: RelPath,
     /// The size in bytes.
     pub size: u64,
@@ -77,7 +75,6 @@ pub struct SkipCounts {
     pub not_regular: usize,
     /// Files that the file system refused.
     pub unreadable: usize,
-    /// Nested repositories.
     pub nested_repositories: usize,
     /// Directories that count as ignored because an ignore file is too large, too costly or unreadable.
     #[serde(skip_serializing_if = "is_zero")]

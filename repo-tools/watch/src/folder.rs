@@ -10,7 +10,6 @@ use super::{Changes, Scope, Watcher};
 /// The time that the system has for reporting changes. Then all files are looked at. A test waits as long as it takes.
 const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 60_000 } else { 20 });
 
-/// A folder.
 pub struct WatchedFolder {
     root: PathBuf,
     /// The directory of the watcher's marks.

@@ -31,9 +31,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::{Directories, Worktree, visible_directories, walked_directories};
-
 use muninn_base::{RelPath, Supervisor, Task};
+use muninn_repo_tools::{Directories, Worktree, visible_directories, walked_directories};
 
 pub use folder::WatchedFolder;
 use marks::Marks;

@@ -2,6 +2,7 @@
 
 use muninn_tests::http::{Streaming, stream};
 use muninn_tests::{Gateway, Recorded, Reply, TestEnv, Upstream, answers, until_closed};
+
 use std::io::Write as _;
 
 use super::stage::{Key, new_key};

@@ -2,13 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use muninn_tests::Upstream;
 use muninn_tests::http::Connection;
+use muninn_tests::{TestEnv, Upstream};
 use serde_json::{Value, json};
 
 use super::stage::{CITED, DEEP, Deep, MARK, TARGETS, body, finds, held, named, sources};
 use crate::stage::QUESTION;
-use muninn_tests::TestEnv;
 
 use crate::MUNINN;
 

@@ -1,12 +1,11 @@
 //! Unexpected statuses, content types and encodings.
 
-use muninn_tests::gzip;
+use muninn_tests::{Reply, gzip};
 
 use super::*;
 use crate::broken_upstream::stage::Broken;
 use crate::formats::pairs;
 use crate::stage::error_message;
-use muninn_tests::Reply;
 
 const JSON: &str = "application/json";
 const ERROR: &str =

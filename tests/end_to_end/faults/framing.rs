@@ -1,12 +1,11 @@
 //! Answers whose head or framing is wrong or excessive.
 
-use muninn_tests::until_closed;
+use muninn_tests::http::Connection;
+use muninn_tests::{Reply, until_closed};
 
 use super::*;
 use crate::broken_upstream::stage::Broken;
 use crate::formats::{Turn, all_pairs};
-use muninn_tests::Reply;
-use muninn_tests::http::Connection;
 
 #[test]
 fn missing_last_chunk_ends_the_answer_after_what_arrived() {

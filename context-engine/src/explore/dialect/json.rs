@@ -66,7 +66,6 @@ impl<'t> Reader<'t> {
         comes
     }
 
-    /// Reads a value.
     pub(super) fn value(&mut self) -> Result<Value, Fault> {
         match self.peek() {
             Some(b'{') => self.nested(Self::object),

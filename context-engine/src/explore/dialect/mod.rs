@@ -49,7 +49,6 @@ pub(crate) struct ParsedCall {
     pub(crate) id: Option<String>,
     /// The tool's name, as the tool is known.
     pub(crate) name: String,
-    /// The arguments.
     pub(crate) arguments: Map<String, Value>,
 }
 

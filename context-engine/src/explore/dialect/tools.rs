@@ -14,7 +14,6 @@ const MAX_UNWRAPPED: usize = 3;
 /// A tool that a model was offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KnownTool<'a> {
-    /// Its name.
     pub(crate) name: &'a str,
     /// The names of its parameters.
     pub(crate) parameters: &'a [&'a str],

@@ -4,6 +4,8 @@ use std::path::{Component, Path};
 use std::sync::Arc;
 
 use http::Extensions;
+use muninn_config::KeyConfig;
+use muninn_wire::Members;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
@@ -11,8 +13,6 @@ use super::doors::{CallerKind, Door};
 use super::{ActiveKey, Denied, Peer};
 use crate::pattern::captures;
 use crate::socket_owner::SocketOwner;
-use muninn_config::KeyConfig;
-use muninn_wire::Members;
 
 /// Fields in which some servers accept further models.
 const FURTHER_MODELS: [&str; 3] = ["models", "fallbacks", "context_window_fallbacks"];
@@ -29,7 +29,6 @@ enum Identity {
         /// The end of that state.
         closed: CancellationToken,
     },
-    /// The holder of a key.
     Holder(Arc<ActiveKey>),
     /// A request without a valid key.
     NoKey(Denied),
@@ -57,7 +56,6 @@ pub enum Forbidden {
     OtherModels {
         /// The key's name.
         key: String,
-        /// The field.
         field: String,
     },
 }
@@ -69,7 +67,6 @@ pub struct Caller(Identity);
 impl Caller {
     /// A program of the user on this machine, which did not come through the network. It may use everything, and the
     /// worktree that it works in need not be inside the configuration's `roots`.
-    #[must_use]
     pub fn local(root: Option<&Path>) -> Caller {
         Caller(Identity::Local(root.map(Into::into)))
     }
@@ -85,20 +82,17 @@ impl Caller {
     }
 
     /// A request without a valid key. It may use nothing but [`Door::Liveness`].
-    #[must_use]
     pub fn without_key(denied: Denied) -> Caller {
         Caller(Identity::NoKey(denied))
     }
 
     /// Returns the caller of a request. A request that was not admitted has no key.
-    #[must_use]
     pub fn of(extensions: &Extensions) -> Caller {
         let admitted = extensions.get().cloned();
         admitted.unwrap_or(Caller::without_key(Denied::Missing))
     }
 
     /// The root of the worktree that a program of the user works in.
-    #[must_use]
     pub fn own_root(&self) -> Option<&Path> {
         match &self.0 {
             Identity::Local(root) => root.as_deref(),
@@ -137,7 +131,6 @@ impl Caller {
 
     /// Cancelled when a reload takes the caller's permission away: it removes, replaces or narrows the key, or it adds the
     /// first key of a gateway that served everybody on this machine.
-    #[must_use]
     pub fn revocation(&self) -> Option<&CancellationToken> {
         match &self.0 {
             Identity::Peer { closed, .. } => Some(closed),
@@ -147,7 +140,6 @@ impl Caller {
     }
 
     /// The key's name, or an empty text without a key.
-    #[must_use]
     pub fn name(&self) -> &str {
         match &self.0 {
             Identity::Holder(key) => &key.config.name,
@@ -157,7 +149,6 @@ impl Caller {
 
     /// Whether it may use a model by this name, before aliases are resolved. The empty name stands for a request
     /// without a model, whose backend chooses one.
-    #[must_use]
     pub fn may_use_model(&self, model: &str) -> bool {
         self.allows(
             |config| config.models.as_deref(),
@@ -166,14 +157,12 @@ impl Caller {
     }
 
     /// Whether it may use the backend of this name.
-    #[must_use]
     pub fn may_use_backend(&self, backend: &str) -> bool {
         self.allows(|config| config.backends.as_deref(), |names| names.iter().any(|name| name == backend))
     }
 
     /// Whether it may see this directory. The path must be canonical: symbolic links are not resolved here, and a path
     /// with `..` is refused.
-    #[must_use]
     pub fn may_use_root(&self, root: &Path) -> bool {
         let plain = root.is_absolute() && !root.components().any(|part| part == Component::ParentDir);
         self.allows(
@@ -220,7 +209,6 @@ impl Caller {
     }
 
     /// Whether its models are restricted, so that the model of each request must be checked.
-    #[must_use]
     pub fn is_restricted_in_models(&self) -> bool {
         match &self.0 {
             Identity::Peer { .. } | Identity::Local(_) => false,

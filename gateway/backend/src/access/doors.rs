@@ -25,7 +25,6 @@ pub enum Door {
     Converse,
     /// The tokens of a prompt.
     CountTokens,
-    /// The list of models.
     ListModels,
     /// Embeddings and completions, whose model is checked.
     Complete,
@@ -41,7 +40,6 @@ pub enum Door {
     Mcp,
     /// Tools that read the repository and the team's memory.
     ReadTools,
-    /// Tools that write.
     WriteTools,
     /// Records and worklog lines that are made of conversations.
     Learn,
@@ -51,7 +49,6 @@ pub enum Door {
     Receipts,
     /// Personal memory in prompts: the files that are always loaded, and notes.
     PersonalInPrompts,
-    /// Hooks.
     Hooks,
 }
 
@@ -81,13 +78,11 @@ pub enum CallerKind {
 /// A cell of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// Open.
     Open,
     /// Open for the models and backends of the key.
     ItsModels,
     /// Open for the directories of the key.
     ItsRoots,
-    /// Closed.
     Closed,
 }
 
@@ -143,13 +138,11 @@ const _: () = {
 
 impl Door {
     /// What is asked for, as a noun phrase.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
     /// The rule for a kind of callers.
-    #[must_use]
     pub fn rule(self, kind: CallerKind) -> Rule {
         self.row().rules[kind as usize]
     }
@@ -180,7 +173,6 @@ pub enum ClosedDoor {
     Restricted {
         /// The key's name.
         key: String,
-        /// The door.
         door: Door,
     },
     /// Personal memory is its owner's.
@@ -201,7 +193,6 @@ pub enum ClosedDoor {
 
 impl ClosedDoor {
     /// The kind of error that the client gets.
-    #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
             ClosedDoor::Denied(denied) => denied.kind(),

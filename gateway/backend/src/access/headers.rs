@@ -64,7 +64,6 @@ pub fn remove_keys(headers: &mut HeaderMap) {
 
 /// Whether a request's address contains an access key: in the user information, the path or the query, escaped at any
 /// level. Proxies log addresses, and backends get the path and the query, so such a key would leak.
-#[must_use]
 pub fn contains_key(uri: &http::Uri) -> bool {
     let target = uri.path_and_query().map(|target| target.as_str());
     let authority = uri.authority().map(|authority| authority.as_str());

@@ -15,13 +15,12 @@ use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 use http::header::ORIGIN;
-use thiserror::Error;
-use tokio_util::sync::CancellationToken;
-
 use muninn_config::secrets::KeyHash;
 use muninn_config::{Config, KeyConfig};
 use muninn_ledger::Counters;
 use muninn_wire::error::ErrorKind;
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
 
 pub use caller::{Caller, Forbidden};
 #[cfg(test)]
@@ -91,7 +90,6 @@ pub enum Denied {
 
 impl Denied {
     /// The kind of error that the client gets.
-    #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
             Denied::Missing | Denied::Unknown | Denied::Revoked => ErrorKind::Authentication,
@@ -100,7 +98,6 @@ impl Denied {
     }
 
     /// The value of `retry-after` in whole seconds, if waiting helps.
-    #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
         match self {
             Denied::TooMany { wait, .. } => Some(seconds(*wait)),
@@ -116,14 +113,12 @@ fn seconds(wait: Duration) -> u64 {
 
 impl Access {
     /// Creates the access rules of a configuration.
-    #[must_use]
     pub fn new(config: &Config) -> Access {
         Access::of(&config.keys, config.personal.key.as_deref(), None)
     }
 
     /// Creates the access rules of a configuration that replaces this one's. Requests under way end if the new rules do not
     /// permit them; those of a key that stays, or permits more than before, go on.
-    #[must_use]
     pub fn renewed(&self, config: &Config) -> Access {
         let new = Access::of(&config.keys, config.personal.key.as_deref(), Some(self));
         self.revoke_without(&new);
@@ -158,7 +153,6 @@ impl Access {
     }
 
     /// Whether no keys are configured, so that every client is served.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.keys.is_empty()
     }

@@ -19,7 +19,6 @@ pub struct Peer {
 
 impl Peer {
     /// The peer of a connection between `local`, this process's end, and `address`.
-    #[must_use]
     pub fn new(local: SocketAddr, address: SocketAddr) -> Peer {
         Peer { local, address, owner: OnceLock::new() }
     }
@@ -32,7 +31,6 @@ impl Peer {
     }
 
     /// The peer's address.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -1,12 +1,12 @@
 //! Tests against a fake server on a real socket, and against a real server if an environment variable names one.
 
+use muninn_config::secrets::Secret;
+use muninn_config::{BackendConfig, LimitsConfig};
 use muninn_tests::{Recorded, Reply, Upstream};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::Circuits;
-use muninn_config::secrets::Secret;
-use muninn_config::{BackendConfig, LimitsConfig};
 
 /// The address of a real server with an embedding model, up to the `/v1`.
 const REAL: &str = "MUNINN_TEST_EMBEDDINGS";

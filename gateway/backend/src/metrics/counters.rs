@@ -4,6 +4,11 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use muninn_base::TaskReport;
+use muninn_config::UNCONFIGURED;
+use muninn_ledger::{CircuitState, Receipt};
+use muninn_wire::WireFormat;
+use muninn_wire::convert::answer::Usage;
+use muninn_wire::error::ErrorKind;
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -17,11 +22,6 @@ use super::labels::{
 };
 use super::{FinishedRequest, ForwardedRequest};
 use crate::CONTEXT_MODEL;
-use muninn_config::UNCONFIGURED;
-use muninn_ledger::{CircuitState, Receipt};
-use muninn_wire::WireFormat;
-use muninn_wire::convert::answer::Usage;
-use muninn_wire::error::ErrorKind;
 
 /// The label value of unknown names.
 const OTHER: &str = "other";
@@ -158,13 +158,11 @@ impl Metrics {
     }
 
     /// Counts a request as active until the returned guard is dropped.
-    #[must_use]
     pub fn started(&self) -> Active {
         Active::count(&self.active)
     }
 
     /// Counts an exploration as active until the returned guard is dropped.
-    #[must_use]
     pub fn exploring(&self) -> Active {
         Active::count(&self.explorations)
     }
@@ -287,7 +285,6 @@ impl Metrics {
     }
 
     /// Renders all metrics in the text format of Prometheus ([`super::CONTENT_TYPE`]).
-    #[must_use]
     pub fn render(&self) -> String {
         let mut rendered = String::new();
         if text::encode(&mut rendered, &self.registry).is_err() {

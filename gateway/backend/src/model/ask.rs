@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 
 use muninn_text::model::{AnswerSchema, Message, ModelRequest, Reply, Tool, ToolInvocation, ToolMode, Usage};
-use serde_json::value::RawValue;
-use thiserror::Error;
-
 use muninn_wire::WireFormat;
 use muninn_wire::convert::answer::{Answer, BlockKind, Stop};
 use muninn_wire::convert::{self, AnswerContext, request as neutral};
 use muninn_wire::error::Failure;
+use serde_json::value::RawValue;
+use thiserror::Error;
 
 /// The marks around thinking in a text. Some servers do not remove it.
 const THINKING: (&str, &str) = ("<think>", "</think>");
@@ -49,7 +48,6 @@ pub(super) fn write(
     Ok(convert::write_own_request(format, &request))
 }
 
-/// Reads the reply from a body.
 pub(super) fn read(format: WireFormat, context: &AnswerContext, body: &str) -> Result<Reply, Failure> {
     convert::read_own_answer(format, context, body).map(reply)
 }

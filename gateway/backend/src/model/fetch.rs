@@ -7,11 +7,11 @@ use axum::body::Body;
 use futures_util::StreamExt;
 use http::StatusCode;
 use muninn_text::model::ModelError;
+use muninn_wire::error::{ErrorKind, Failure};
+use muninn_wire::failure;
 
 use super::super::{AttemptError, AttemptReport, Candidate, Outgoing, Transport, attempt};
 use super::{unreachable, unusable};
-use muninn_wire::error::{ErrorKind, Failure};
-use muninn_wire::failure;
 
 /// The most bytes that are read of an answer or an error. Expected answers have a few thousand tokens at most.
 pub(super) const LONGEST: usize = 1 << 20;

@@ -6,12 +6,12 @@ mod requests;
 
 use std::sync::Arc;
 
+use muninn_config::{BackendConfig, LimitsConfig};
 use muninn_tests::Upstream;
 use muninn_text::model::{Message, Tool, ToolInvocation, ToolMode};
 
 use super::*;
 use crate::{Backend, Circuits};
-use muninn_config::{BackendConfig, LimitsConfig};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const FORMATS: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses];

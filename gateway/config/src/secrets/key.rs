@@ -22,7 +22,6 @@ pub struct KeyHash(blake3::Hash);
 
 impl KeyHash {
     /// Returns the hash of a key, or `None` if the text is not formed like a key.
-    #[must_use]
     pub fn of_key(key: &str) -> Option<KeyHash> {
         let digits = key.strip_prefix(PREFIX)?;
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
@@ -30,7 +29,6 @@ impl KeyHash {
     }
 
     /// Parses a hash as written in a configuration.
-    #[must_use]
     pub fn parse(written: &str) -> Option<KeyHash> {
         blake3::Hash::from_hex(written.strip_prefix(SCHEME)?).ok().map(KeyHash)
     }

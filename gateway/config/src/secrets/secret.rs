@@ -8,13 +8,11 @@ pub struct Secret(String);
 
 impl Secret {
     /// Wraps a credential.
-    #[must_use]
     pub fn new(value: String) -> Secret {
         Secret(value)
     }
 
     /// Returns the credential for a header.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }

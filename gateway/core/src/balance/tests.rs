@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use http::HeaderMap;
+use muninn_backend::access::Caller;
+use muninn_config::{Overrides, load};
 use muninn_context_engine::value::Prices;
+use muninn_ledger::{Effect, Estimate, ReceiptItem};
 use muninn_tests::TestEnv;
+use muninn_wire::{Prompt, WireFormat};
 
 use super::*;
 use crate::deep::{DeepLane, ProgressSender};
 use crate::turn::{Plan, PlanRequest, new_receipt, plan};
 use crate::{App, Workspace};
-use muninn_backend::access::Caller;
-use muninn_config::{Overrides, load};
-use muninn_ledger::{Effect, Estimate, ReceiptItem};
-use muninn_wire::{Prompt, WireFormat};
 
 const QUESTION: &str = "how does refill_bucket refill the token bucket of a shard";
 

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use muninn_base::CancelFlag;
 use muninn_context_engine::explore::ExploreOutcome;
+use muninn_ledger::{Outcome, Receipt, TurnKey};
+use muninn_session::inject::{Boundary, Chain};
 use muninn_text::redact;
 
 use super::super::turn::millis;
 use super::super::{App, Workspace};
 use super::{Explorer, drive};
-use muninn_ledger::{Outcome, Receipt, TurnKey};
-use muninn_session::inject::{Boundary, Chain};
 
 /// The most explorations under way at a time; beyond this number none begins.
 const AT_ONCE: usize = 4;
@@ -159,7 +159,6 @@ impl Drop for PendingResults {
     }
 }
 
-/// Begins to explore a question in the background.
 pub(crate) fn begin(app: &Arc<App>, workspace: &Arc<Workspace>, explorer: Explorer, question: BackgroundQuestion) {
     let turn = SessionTurn { key: question.key, session: question.session.clone() };
     // Always present: the explorer was built with it.

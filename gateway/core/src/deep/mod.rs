@@ -12,17 +12,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use muninn_base::{CancelFlag, Until};
-use muninn_context_engine::Engine;
-use muninn_context_engine::explore::{DeepLimits, ExploreOutcome, Observer};
-use muninn_text::model::Model;
-
-use super::{App, Settings};
 use muninn_backend::access::Caller;
 use muninn_backend::metrics::Metrics;
 use muninn_backend::{Candidate, RemoteModel};
+use muninn_base::{CancelFlag, Until};
 use muninn_config::{ExploreConfig, ExploreMode};
+use muninn_context_engine::Engine;
+use muninn_context_engine::explore::{DeepLimits, ExploreOutcome, Observer};
 use muninn_session::Mode;
+use muninn_text::model::Model;
+
+use super::{App, Settings};
 
 pub(super) use background::{BackgroundExplorations, BackgroundQuestion, BackgroundResult, PendingResults, begin};
 pub(super) use drive::drive;

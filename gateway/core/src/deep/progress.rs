@@ -13,7 +13,6 @@ pub struct ProgressReceiver(UnboundedReceiver<String>);
 pub struct ProgressSender(UnboundedSender<String>);
 
 impl ProgressSender {
-    /// A sender and its receiver.
     pub fn new() -> (ProgressSender, ProgressReceiver) {
         let (sender, receiver) = unbounded_channel();
         (ProgressSender(sender), ProgressReceiver(receiver))

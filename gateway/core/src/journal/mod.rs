@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
-use muninn_base::Clock;
-use muninn_base::private_file;
+use muninn_backend::BlockingClientError;
+use muninn_base::{Clock, private_file};
+use muninn_config::JournalConfig;
 use muninn_notebooks::journal::{
     Draft, EntryRef, FoundEntry, Journal, JournalError, JournalSettings, ListedEntry, ReadEntry, ReadSection,
     SearchSettings, SynthesisError, TocNode, Version, Written,
@@ -21,8 +22,6 @@ use thiserror::Error;
 pub use self::synthesis::{SYNTHESIS_TIME, SynthesisRequest, Synthesized};
 pub use self::transfer::{Synced, TransferError};
 use super::Workspace;
-use muninn_backend::BlockingClientError;
-use muninn_config::JournalConfig;
 
 /// The author of entries where git has none.
 const NOBODY: (&str, &str) = ("unknown", "unknown@localhost");
@@ -71,9 +70,7 @@ pub enum JournalUseError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum JournalText {
-    /// A section.
     Section(ReadSection),
-    /// An entry.
     Entry(ReadEntry),
 }
 
@@ -85,9 +82,6 @@ struct Reads {
 }
 
 /// The repository of the journal of a worktree, or of the configuration, which is made as a bare one if it is missing.
-///
-/// # Errors
-/// [`JournalUseError`].
 pub(crate) fn git_dir(worktree: Option<&Worktree>, settings: &JournalConfig) -> Result<PathBuf, JournalUseError> {
     match (&settings.path, worktree) {
         (Some(path), _) => Ok(CommitChain::repository_at(path).map_err(JournalError::from)?),
@@ -98,9 +92,6 @@ pub(crate) fn git_dir(worktree: Option<&Worktree>, settings: &JournalConfig) -> 
 
 impl SessionJournal {
     /// The journal of a worktree, or that of the configuration.
-    ///
-    /// # Errors
-    /// [`JournalUseError`].
     pub fn open(
         worktree: Option<&Worktree>,
         settings: &JournalConfig,
@@ -123,9 +114,6 @@ impl SessionJournal {
     }
 
     /// Reads a section or an entry. The session has read the section then.
-    ///
-    /// # Errors
-    /// [`JournalUseError`].
     pub fn read(&self, name: &str, session: Option<&str>) -> Result<JournalText, JournalUseError> {
         let name = EntryRef::parse(name).map_err(JournalError::from)?;
         if name.commit.is_some() {
@@ -159,9 +147,6 @@ impl SessionJournal {
     }
 
     /// The table of contents; see [`Journal::toc`].
-    ///
-    /// # Errors
-    /// [`JournalUseError`].
     pub fn toc(&self, from: Option<&str>, depth: usize) -> Result<Vec<TocNode>, JournalUseError> {
         let from = from.filter(|from| !from.is_empty());
         let from = from.map(|from| self.section(from)).transpose()?;
@@ -169,9 +154,6 @@ impl SessionJournal {
     }
 
     /// The entries that match best; see [`Journal::search`].
-    ///
-    /// # Errors
-    /// [`JournalUseError`].
     pub fn search(
         &self,
         work_context: &str,
@@ -182,9 +164,6 @@ impl SessionJournal {
     }
 
     /// The entries of a section; see [`Journal::entries`].
-    ///
-    /// # Errors
-    /// [`JournalUseError`].
     pub fn entries(&self, section: &str, start: usize, length: usize) -> Result<Vec<ListedEntry>, JournalUseError> {
         Ok(self.journal.entries(&self.section(section)?, start, length)?)
     }
@@ -250,9 +229,6 @@ impl Reads {
 
 impl Workspace {
     /// The journal, with the settings in force.
-    ///
-    /// # Errors
-    /// [`JournalUseError`].
     pub fn journal(&self) -> Result<Arc<SessionJournal>, JournalUseError> {
         let settings = &self.settings().journal;
         let mut open = self.journal.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use muninn_backend::RemoteModel;
 use muninn_base::Until;
+use muninn_config::Config;
+use muninn_ledger::{Outcome, Receipt};
 use muninn_notebooks::journal::{Draft, OverviewSides, Version, Written};
 use muninn_text::model::Model as _;
 use muninn_text::redact;
@@ -10,9 +13,6 @@ use serde::Serialize;
 
 use super::{JournalUseError, SessionJournal};
 use crate::turn::millis;
-use muninn_backend::RemoteModel;
-use muninn_config::Config;
-use muninn_ledger::{Outcome, Receipt};
 
 /// The longest time for a model's answer.
 pub const SYNTHESIS_TIME: Duration = Duration::from_mins(3);
@@ -24,7 +24,6 @@ each other, keep both statements and say that they disagree. Then call `journal_
 /// Two overviews to merge.
 #[derive(Debug, Clone)]
 pub struct SynthesisRequest {
-    /// The section.
     pub section: String,
     /// One overview; that of the section's conflict if absent.
     pub version_a: Option<String>,
@@ -44,16 +43,12 @@ pub enum Synthesized {
     Written {
         /// The entry that tells so.
         entry: Written,
-        /// The overview.
         overview: String,
-        /// The model.
         model: String,
     },
     /// The model's overview of two texts that are not the section's conflict. Nothing is written.
     Proposed {
-        /// The overview.
         overview: String,
-        /// The model.
         model: String,
         /// The version of the section.
         version: Version,
@@ -70,9 +65,6 @@ pub enum Synthesized {
 
 impl SessionJournal {
     /// The two overviews of a section's conflict; see [`Journal::sides`](muninn_notebooks::journal::Journal::sides).
-    ///
-    /// # Errors
-    /// [`JournalUseError`].
     pub fn sides(&self, section: &str) -> Result<OverviewSides, JournalUseError> {
         Ok(self.journal.sides(&self.section(section)?, None, None)?)
     }

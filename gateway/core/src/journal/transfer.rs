@@ -50,7 +50,6 @@ pub enum TransferError {
     Git {
         /// The command.
         what: &'static str,
-        /// The remote.
         remote: String,
         /// Why.
         source: GitRunError,
@@ -61,7 +60,6 @@ pub enum TransferError {
     /// The history of the remote is refused.
     #[error("the journal of {remote} is refused, and nothing of it is kept")]
     Refused {
-        /// The remote.
         remote: String,
         /// Why.
         source: IntakeError,
@@ -159,23 +157,16 @@ impl SessionJournal {
     }
 
     /// Whether the journal can be read; see [`Journal::condition`].
-    ///
-    /// # Errors
-    /// [`JournalUseError`].
     pub fn condition(&self) -> Result<Condition, JournalUseError> {
         Ok(self.journal.condition()?)
     }
 
     /// Whether there is a fetch to undo.
-    #[must_use]
     pub fn can_undo_fetch(&self) -> bool {
         self.journal.can_undo_fetch().unwrap_or(false)
     }
 
     /// Returns to where the journal was before the last fetch; see [`Journal::undo_fetch`].
-    ///
-    /// # Errors
-    /// [`JournalUseError`].
     pub fn undo_fetch(&self) -> Result<Undone, JournalUseError> {
         Ok(self.journal.undo_fetch()?)
     }
@@ -192,9 +183,6 @@ impl SessionJournal {
     }
 
     /// Gives a remote the entries of this journal. It must have no others.
-    ///
-    /// # Errors
-    /// [`JournalUseError`].
     pub fn push(&self, remote: &str) -> Result<Synced, JournalUseError> {
         let transfer = self.transfer(remote)?;
         let (there, here) = (transfer.tip()?, self.journal.tip()?);

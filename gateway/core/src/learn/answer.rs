@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use super::MOST_BYTES;
 use muninn_session::without_packs;
 use muninn_wire::WireFormat;
 use muninn_wire::convert::{streamed_text, whole_text};
+
+use super::MOST_BYTES;
 
 /// The most bytes of one answer, about 5,000 events with a token each. Of a longer stream the end is kept, because the
 /// answer follows the thinking; a longer whole answer is not learned from.
@@ -162,7 +163,6 @@ impl Drop for RecordedBytes {
 mod tests {
     use super::*;
 
-    /// An event with this text.
     fn event(text: &str) -> String {
         format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
     }

@@ -8,12 +8,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use muninn_base::{CancelFlag, Until};
+use muninn_ledger::Store as Receipts;
 
 use super::observe::{LearnedConversation, ObservedRequest, Observing, TurnsToLearn};
 use super::summarizer::{EndedConversation, Summarizer};
 use super::{MOST_BYTES, guarded};
 use crate::Workspace;
-use muninn_ledger::Store as Receipts;
 
 /// The longest pause between two checks for ended conversations: a reload may change the idle time.
 const TICK: Duration = Duration::from_secs(30);

@@ -19,14 +19,14 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use muninn_backend::access::Door;
 use muninn_base::{CancelFlag, Supervisor, Task};
+use muninn_config::MemoryWrite;
+use muninn_ledger::Store as Receipts;
 use muninn_team::learn::budget::DailyBudget;
 
 use super::Workspace;
 use conversations::{Conversations, flush};
-use muninn_backend::access::Door;
-use muninn_config::MemoryWrite;
-use muninn_ledger::Store as Receipts;
 use observe::place;
 use summarizer::Summarizer;
 

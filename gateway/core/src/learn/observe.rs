@@ -8,13 +8,18 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::HeaderMap;
+use muninn_backend::access::Caller;
 use muninn_base::RelPath;
+use muninn_ledger::{Receipt, Store as Receipts};
 use muninn_notebooks::personal::{Personal, SignalContext};
+use muninn_personal::reminders::is_prompt;
+use muninn_session::{ToolEffects, answer, human_turn, identify, named_files, tool_effects};
 use muninn_team::knowledge::metis::current_task;
 use muninn_team::learn::decisions::{Decision, Speaker, decisions};
 use muninn_team::learn::{LearnContext, Turn, summary};
 use muninn_team::records::{Origin, SpoolError};
 use muninn_team::store::Store;
+use muninn_wire::{Prompt, Role, WireFormat};
 use serde_json::json;
 
 use super::answer::ObservedAnswer;
@@ -23,18 +28,12 @@ use super::usage;
 use crate::Workspace;
 use crate::personal::is_used_in;
 use crate::signals::SignalLog;
-use muninn_backend::access::Caller;
-use muninn_ledger::{Receipt, Store as Receipts};
-use muninn_personal::reminders::is_prompt;
-use muninn_session::{ToolEffects, answer, human_turn, identify, named_files, tool_effects};
-use muninn_wire::{Prompt, Role, WireFormat};
 
 /// A request of a conversation, as it came in.
 pub struct ObservedRequest {
     pub body: Bytes,
     pub headers: HeaderMap,
     pub format: WireFormat,
-    /// The answer to it.
     pub answer: Arc<ObservedAnswer>,
     pub workspace: Arc<Workspace>,
     pub caller: Caller,

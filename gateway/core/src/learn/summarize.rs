@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use jiff::civil::Date;
 use muninn_base::{CancelFlag, Until};
+use muninn_config::SummarizerConfig;
+use muninn_ledger::{Outcome, Receipt};
 use muninn_team::learn::LearnContext;
 use muninn_team::learn::budget::{BudgetError, DailyBudget};
 use muninn_team::learn::summarize::{AnsweredTurn, Notes, NotesError, SummaryPrompt};
@@ -17,8 +19,6 @@ use thiserror::Error;
 use super::summarizer::{ConversationTurns, EndedConversation};
 use super::{flush, guarded, place};
 use crate::turn::millis;
-use muninn_config::SummarizerConfig;
-use muninn_ledger::{Outcome, Receipt};
 
 /// The longest time for an answer. No request waits for it, and a small machine is slow.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5 * 60);

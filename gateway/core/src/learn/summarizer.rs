@@ -8,15 +8,15 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 
 use http::HeaderMap;
+use muninn_backend::access::Caller;
+use muninn_backend::{Candidate, RemoteModel};
 use muninn_base::{CancelFlag, Supervisor, Task};
+use muninn_config::SummarizerConfig;
 use muninn_team::learn::Turn;
 use muninn_team::learn::budget::DailyBudget;
 
 use super::summarize::SummarizerWorker;
 use crate::{App, Settings, Workspace};
-use muninn_backend::access::Caller;
-use muninn_backend::{Candidate, RemoteModel};
-use muninn_config::SummarizerConfig;
 
 /// The most conversations that wait to be summarised.
 const QUEUE: usize = 16;
@@ -63,16 +63,13 @@ impl SummarizerChoice {
     }
 }
 
-/// All turns of a conversation.
 pub(super) struct ConversationTurns {
     pub(super) turns: Vec<Turn>,
     /// The agent's last answer in each turn.
     pub(super) answers: Vec<String>,
-    /// The mark of each turn.
     pub(super) marks: Vec<String>,
 }
 
-/// A conversation that has ended.
 pub(super) struct EndedConversation {
     /// Its session id or derived id.
     pub(super) name: String,

@@ -2,11 +2,10 @@
 //! spared.
 
 use muninn_base::RelPath;
-use muninn_text::model::block_on;
-use muninn_text::redact;
-
 use muninn_ledger::{Effect, Outcome, Receipt, ReceiptItem, Store, StoreError};
 use muninn_session::ToolEffects;
+use muninn_text::model::block_on;
+use muninn_text::redact;
 
 /// The number of newest receipts that are searched for the one of a turn.
 const RECENT: usize = 400;

@@ -2,7 +2,10 @@
 
 use std::time::Instant;
 
+use muninn_backend::{BlockingClientError, RemoteModel};
 use muninn_base::Progress;
+use muninn_config::Config;
+use muninn_ledger::{Outcome, Receipt, SqliteStore, Store as _, StoreError};
 use muninn_reconcile::judge::FittedJudge;
 use muninn_reconcile::{
     Fold, JudgeSetup, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler,
@@ -16,9 +19,6 @@ use thiserror::Error;
 
 use super::MemoryError;
 use crate::{Workspace, millis};
-use muninn_backend::{BlockingClientError, RemoteModel};
-use muninn_config::Config;
-use muninn_ledger::{Outcome, Receipt, SqliteStore, Store as _, StoreError};
 
 /// The options of a reconcile run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -104,18 +104,12 @@ impl Workspace {
     }
 
     /// Resolves a conflict, given any unambiguous part of its id. Returns the decision's id.
-    ///
-    /// # Errors
-    /// [`ChoreError::Memory`] and [`ChoreError::Resolve`].
     pub fn resolve(&self, conflict: &str, resolution: &Resolution, note: Option<&str>) -> Result<String, ChoreError> {
         self.move_old_sessions();
         Ok(resolve(self.store()?, conflict, resolution, note)?.id)
     }
 
     /// The folds by rules of earlier versions that still hold; those of different texts come first.
-    ///
-    /// # Errors
-    /// [`ChoreError`] if main cannot be read.
     pub fn earlier_folds(&self) -> Result<Vec<Fold>, ChoreError> {
         let mut earlier = folds(self.store()?.home())?;
         earlier.retain(|fold| fold.earlier);
@@ -124,9 +118,6 @@ impl Workspace {
     }
 
     /// Undoes a fold, given any unambiguous part of its id.
-    ///
-    /// # Errors
-    /// [`ChoreError::Memory`] and [`ChoreError::Resolve`].
     pub fn keep_apart(&self, fold: &str) -> Result<Fold, ChoreError> {
         self.move_old_sessions();
         Ok(apart(self.store()?, fold)?)
@@ -134,9 +125,6 @@ impl Workspace {
 
     /// Combines the segments that were written on this branch into one. Returns the number of segments before, and the
     /// name of the one that remains; `None` if there are fewer than two.
-    ///
-    /// # Errors
-    /// [`ChoreError::Memory`].
     pub fn squash_sessions(&self) -> Result<Option<(usize, String)>, ChoreError> {
         Ok(self.store()?.squash().map_err(MemoryError::from)?)
     }

@@ -32,7 +32,6 @@ pub struct SideView {
     pub text: String,
     /// The words of the statement that not all sides have.
     pub differing: Vec<String>,
-    /// The subject.
     pub subject: Option<String>,
     /// The files or names of a pattern.
     pub entities: Vec<String>,
@@ -46,22 +45,17 @@ pub struct SideView {
     pub author: Option<String>,
     /// The confidence, from 0 to 1.
     pub confidence: Option<f64>,
-    /// The cited files.
     pub files: Vec<CitedFile>,
 }
 
-/// A cited file.
 #[derive(Debug, Serialize)]
 pub struct CitedFile {
-    /// The path.
     pub path: String,
     /// The change since the memory was written.
     pub today: FileChange,
 }
 
 impl ConflictView {
-    /// The view of a conflict in a worktree.
-    #[must_use]
     pub fn of(worktree: &Worktree, open: &OpenConflict) -> Self {
         let mut reasons: Vec<String> = Vec::new();
         let mut found_by = String::new();

@@ -64,7 +64,6 @@ impl From<RecordIdError> for MemoryError {
 
 impl MemoryError {
     /// The remedy, for people and for models.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             MemoryError::Off => Some("set `write` under [memory] to `local` or `repo` in muninn.toml"),
@@ -84,9 +83,6 @@ pub struct WritableMemory<'w> {
 
 impl Workspace {
     /// The memory, if the configuration allows writing.
-    ///
-    /// # Errors
-    /// [`MemoryError::NoRepository`] and [`MemoryError::Off`].
     pub fn writable_memory(&self) -> Result<WritableMemory<'_>, MemoryError> {
         let store = self.store()?;
         let destination = self.settings().memory.write.destination().ok_or(MemoryError::Off)?;
@@ -102,15 +98,11 @@ impl Workspace {
 
 impl WritableMemory<'_> {
     /// Writes the spooled records to segments.
-    ///
-    /// # Errors
-    /// [`MemoryError::Spool`].
     pub fn flush(&self) -> Result<Flushed, MemoryError> {
         Ok(self.store.flush(self.destination)?)
     }
 
     /// The directory of the segments as shown to people, with a trailing slash.
-    #[must_use]
     pub fn place(&self) -> String {
         match self.destination {
             Destination::Home => format!("{}/", self.store.home().path(SESSIONS)),

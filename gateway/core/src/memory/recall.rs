@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use muninn_base::RelPath;
 use muninn_base::ids::{self, IdError};
-use muninn_recall::WordMatch;
-use muninn_recall::{Memories, RecallOptions, Recalled};
+use muninn_ledger::rounded;
+use muninn_recall::{Memories, RecallOptions, Recalled, WordMatch};
 use muninn_repo_tools::{Worktree, read_text};
 use muninn_team::records::Moment;
 use muninn_team::{HistoryEvent, Memory, MemoryKind, history};
@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 
 use super::MemoryError;
 use crate::Workspace;
-use muninn_ledger::rounded;
 
 /// Larger files count as changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -51,10 +50,8 @@ pub struct RecallQuery {
     pub limit: usize,
 }
 
-/// A recalled memory.
 #[derive(Debug, Clone)]
 pub struct RecalledMemory {
-    /// The memory.
     pub memory: Memory,
     /// The share of the question's terms that the memory contains, from 0 to 1.
     pub score: f32,
@@ -134,9 +131,6 @@ impl Workspace {
 
 impl Workspace {
     /// The history of a record, given any unambiguous part of its id, the oldest event first.
-    ///
-    /// # Errors
-    /// [`MemoryError::NoRepository`] and [`MemoryError::Id`].
     pub fn history(&self, part: &str) -> Result<Vec<HistoryEvent>, MemoryError> {
         self.move_old_sessions();
         Ok(history(self.store()?, part)?)
@@ -149,7 +143,6 @@ impl RecalledMemory {
     }
 
     /// The memory as JSON for programs.
-    #[must_use]
     pub fn as_json(&self) -> Value {
         let memory = &self.memory;
         json!({

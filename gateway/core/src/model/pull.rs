@@ -20,9 +20,6 @@ const LARGEST_PAGE: usize = 16 << 20;
 ///
 /// All files are written to a temporary directory next to the target and renamed at the end. Dropping the future, or an
 /// error, removes the temporary directory.
-///
-/// # Errors
-/// [`PullError`] if a server fails, a file does not match its pin, or a file cannot be written.
 pub async fn pull(
     pin: &Pin,
     index: &str,

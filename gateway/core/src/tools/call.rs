@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use muninn_backend::access::{Caller, Door};
 use muninn_base::{CancelFlag, Until};
 use muninn_context_engine::render::heading;
 use muninn_context_engine::tools::{Effect, Output, Registry};
+use muninn_ledger::Receipt;
 use muninn_text::redact;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,8 +17,6 @@ use super::result::ToolResult;
 use super::{ClientTool, ModelUse, client_tools};
 use crate::journal::SYNTHESIS_TIME;
 use crate::{App, Workspace};
-use muninn_backend::access::{Caller, Door};
-use muninn_ledger::Receipt;
 
 /// The format in receipts, beside those of requests.
 const FORMAT: &str = "mcp";
@@ -40,7 +40,6 @@ pub struct ToolRequest {
 
 impl ToolRequest {
     /// Whether the call changes no memory, so that it can be made twice.
-    #[must_use]
     pub fn only_reads(&self) -> bool {
         match self.kind {
             ToolRequestKind::Run { .. } => self.kind.tool().is_some_and(|tool| tool.effect == Effect::Reads),
@@ -54,13 +53,11 @@ impl ToolRequest {
     }
 
     /// Whether the call can ask a model.
-    #[must_use]
     pub fn calls_model(&self) -> bool {
         self.kind.tool().is_some_and(|tool| tool.model != ModelUse::None)
     }
 }
 
-/// The tool with a name.
 fn tool(name: &str) -> Option<&'static ClientTool> {
     client_tools().iter().find(|tool| tool.name() == name)
 }
@@ -70,19 +67,11 @@ fn tool(name: &str) -> Option<&'static ClientTool> {
 #[serde(rename_all = "snake_case")]
 pub enum ToolRequestKind {
     /// The result of a tool.
-    Run {
-        /// The tool.
-        name: String,
-        /// Its arguments.
-        arguments: Map<String, Value>,
-    },
+    Run { name: String, arguments: Map<String, Value> },
     /// The knowledge pages.
     ListResources,
     /// A resource's text.
-    ReadResource {
-        /// Its address.
-        address: String,
-    },
+    ReadResource { address: String },
 }
 
 impl ToolRequestKind {
@@ -108,7 +97,6 @@ impl ToolRequestKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolReply {
-    /// The result of a tool.
     Result(ToolResult),
     /// The address and the path of each page.
     Resources(Vec<(String, String)>),
@@ -124,7 +112,6 @@ pub(super) struct ToolSession {
     pub(super) app: Arc<App>,
     /// The worktree.
     pub(super) workspace: Arc<Workspace>,
-    /// The caller.
     pub(super) caller: Caller,
     /// The client's name, for receipts.
     pub(super) client: String,

@@ -8,13 +8,13 @@ use muninn_context_engine::tools::{Output, Parameter, ToolError};
 use muninn_context_engine::{
     Completeness, Engine, Exploration, IndexStatus, Limits, PriorContext, block_tokens, render,
 };
+use muninn_ledger::{Outcome, Receipt, ReceiptItem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ToolSession;
 use super::tool::{SessionTool, failed};
 use crate::millis;
-use muninn_ledger::{Outcome, Receipt, ReceiptItem};
 
 /// Maximum time for exploring; a client waits for the result anyway.
 const EXPLORE_TIME: Duration = Duration::from_secs(2);

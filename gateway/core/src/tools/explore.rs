@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use muninn_context_engine::explore::{Ended, ExploreOutcome};
 use muninn_context_engine::tools::{Output, Parameter, ToolError};
+use muninn_ledger::{Outcome, Receipt};
 use muninn_text::model::block_on;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::tool::{SessionTool, failed};
 use super::{ModelUse, ToolSession};
 use crate::deep::Explorer;
-use muninn_ledger::{Outcome, Receipt};
 
 /// Lets the configured model explore.
 pub(super) struct Explore;

@@ -22,17 +22,18 @@ pub use call::{ToolReply, ToolRequest, ToolRequestKind};
 pub use resources::{ResourceKind, ResourceText};
 pub use result::ToolResult;
 
+use muninn_backend::access::Door;
 use muninn_context_engine::render::Ground;
 use muninn_context_engine::tools::{
     Callers, Definition, Effect, GitLog, Grep, Outline, Read, References, Registry, Symbols, Tool, ToolDescription,
     Tree,
 };
+
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use self::call::ToolSession;
 use self::tool::{InSession, SessionTool};
-use muninn_backend::access::Door;
 
 /// A set of tools that the user can offer to clients by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +47,6 @@ pub enum ToolSet {
     Wiki,
     /// The git journal.
     Journal,
-    /// The worklog.
     Worklog,
     /// The user's personal memory.
     Personal,
@@ -99,7 +99,6 @@ pub struct ClientTool {
 }
 
 impl ClientTool {
-    /// A tool of the engine.
     fn of_engine<T: Tool>(set: ToolSet, door: Door, add: fn(&mut Registry, &Arc<ToolSession>)) -> Self {
         Self {
             description: ToolDescription::of_tool::<T>(),
@@ -143,7 +142,6 @@ impl ClientTool {
     }
 
     /// The name in calls.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.description.name
     }

@@ -34,7 +34,6 @@ pub enum ResourceKind {
 pub struct ResourceText {
     /// The text, redacted, bounded and without markers.
     pub text: String,
-    /// Its kind.
     pub kind: ResourceKind,
 }
 

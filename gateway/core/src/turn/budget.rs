@@ -1,15 +1,15 @@
 //! How much a turn's block may cost, and what the conversation holds already.
 
 use http::HeaderMap;
+use muninn_backend::access::Caller;
 use muninn_context_engine::PriorContext;
 use muninn_context_engine::value::Prices;
-
-use super::{NoPackReason, chain, now_ms};
-use crate::{App, Workspace};
-use muninn_backend::access::Caller;
 use muninn_session::inject::{Replay, replay};
 use muninn_session::{Identity, Mode, has_file_tools, human_turn, identify, newest_human_turn, reads, side_request};
 use muninn_wire::Prompt;
+
+use super::{NoPackReason, chain, now_ms};
+use crate::{App, Workspace};
 
 /// A conversation with fewer tokens left is not searched for.
 const MIN_BUDGET: u32 = 200;
@@ -33,8 +33,6 @@ impl Budget {
         self.wants_map.then_some(&self.prices)
     }
 
-    /// # Errors
-    /// [`NoPackReason::Disabled`] and [`NoPackReason::NoBudget`].
     pub(super) fn of(
         workspace: &Workspace,
         prompt: &Prompt<'_>,

@@ -2,8 +2,15 @@
 
 use std::sync::Arc;
 
+use muninn_backend::access::{Caller, Door};
 use muninn_context_engine::value::Prices;
 use muninn_context_engine::{PriorContext, render};
+use muninn_ledger::{EntryId, NewEntry, Receipt, Store, TurnKey, Use};
+use muninn_session::inject::{Boundary, Chain, Replay};
+use muninn_session::{
+    AnsweredCall, HumanTurn, Identity, Mode, SideRequest, answered_calls, human_turn, newest_human_turn,
+};
+use muninn_wire::{Prompt, Site};
 
 use super::budget::{Budget, already};
 use super::{NoPackReason, Plan, now_ms};
@@ -11,13 +18,6 @@ use crate::decide::{Decision, ExplorationRequest, LedgerSlot, decide};
 use crate::deep::{BackgroundQuestion, DeepLane, PendingResults, ProgressSender, begin};
 use crate::enter::enter;
 use crate::{App, Location, Workspace};
-use muninn_backend::access::{Caller, Door};
-use muninn_ledger::{EntryId, NewEntry, Receipt, Store, TurnKey, Use};
-use muninn_session::inject::{Boundary, Chain, Replay};
-use muninn_session::{
-    AnsweredCall, HumanTurn, Identity, Mode, SideRequest, answered_calls, human_turn, newest_human_turn,
-};
-use muninn_wire::{Prompt, Site};
 
 /// A request whose earlier blocks are replayed.
 pub(super) struct TurnPlanner<'a, 'p> {

@@ -9,13 +9,13 @@ use std::task::Poll;
 use async_trait::async_trait;
 use futures_util::future::poll_fn;
 use http::HeaderMap;
-use muninn_tests::TestEnv;
-
-use super::*;
 use muninn_config::{Overrides, load};
 use muninn_ledger::{
     Counters, Entry, KeyUsage, LedgerHealth, NewEntry, StoreCounts, StoreError, TurnKey, UsageSum, Use,
 };
+use muninn_tests::TestEnv;
+
+use super::*;
 
 const BODY: &str =
     r#"{"model":"m","messages":[{"role":"user","content":"How does refill_tokens fill the token bucket?"}]}"#;

@@ -6,15 +6,13 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use muninn_base::Clock;
-use muninn_base::Supervisor;
-use muninn_base::private_file;
+use muninn_base::{Clock, Supervisor, private_file};
+use muninn_config::DigestConfig;
 use muninn_notebooks::wiki::{Digest, PagePath, Pages, Recents, Term, cloud};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Wiki;
-use muninn_config::DigestConfig;
 
 /// Makes the digest of a wiki.
 pub(super) struct KeptDigest {
@@ -206,9 +204,6 @@ struct Damaged {
 }
 
 /// The value of a file of the state directory; `None` if there is none.
-///
-/// # Errors
-/// [`Damaged`].
 fn load<T: DeserializeOwned>(file: &Path, loss: &'static str) -> Result<Option<T>, Damaged> {
     let Ok(text) = private_file::read_whole(file) else {
         return Ok(None);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use muninn_base::Supervisor;
+use muninn_config::DigestConfig;
 use muninn_notebooks::wiki::{
     Area, BrokenLink, Deleted, Digest, LinkStyle, Moved, Page, PageChange, PagePath, PageSearch, Pages, Recents, Term,
     WikiError, WikiFolder,
@@ -19,7 +20,6 @@ use serde_json::{Map, Value};
 use self::digest::KeptDigest;
 pub(super) use self::team::TeamWiki;
 pub use self::team::wiki_folder;
-use muninn_config::DigestConfig;
 
 /// The pages of `recent_pages`.
 const RECENT_PAGES: usize = 10;
@@ -34,15 +34,12 @@ pub struct Wiki {
 /// A page with its text.
 #[derive(Debug, Serialize)]
 pub struct PageView {
-    /// The path.
     pub path: PagePath,
-    /// The title.
     pub title: String,
     /// The text below the front matter.
     pub body: String,
     /// The values of the front matter.
     pub frontmatter: Map<String, Value>,
-    /// The pages that it links to.
     pub links: Vec<PagePath>,
     /// The pages that link to it.
     pub backlinks: Vec<PagePath>,
@@ -52,12 +49,9 @@ pub struct PageView {
     pub etag: String,
 }
 
-/// A page in a list.
 #[derive(Debug, Serialize)]
 pub struct ListedPage {
-    /// The path.
     pub path: PagePath,
-    /// The title.
     pub title: String,
     /// The number of pages that link to it.
     pub backlinks: usize,
@@ -66,9 +60,7 @@ pub struct ListedPage {
 /// A page that a search found.
 #[derive(Debug, Serialize)]
 pub struct FoundPage {
-    /// The path.
     pub path: PagePath,
-    /// The title.
     pub title: String,
     /// The line that matches best.
     pub snippet: String,
@@ -90,18 +82,12 @@ pub struct WikiContext {
 impl Wiki {
     /// Opens the wiki in a folder, with the settings of its digest, for one command. What Muninn keeps of it is below the
     /// state directory.
-    ///
-    /// # Errors
-    /// [`WikiError::NoFolder`].
     pub fn open(root: &Path, style: LinkStyle, digest: &DigestConfig, state_dir: &Path) -> Result<Wiki, WikiError> {
         Ok(Wiki::with(WikiFolder::new(root, style, state_dir, None)?, digest))
     }
 
     /// Opens a wiki for a process that stays: its files are watched if there are many, and its terms are counted in the
     /// background.
-    ///
-    /// # Errors
-    /// [`WikiError::NoFolder`].
     pub fn supervised(
         root: &Path,
         style: LinkStyle,
@@ -125,7 +111,6 @@ impl Wiki {
     }
 
     /// The pages whose path begins with a prefix.
-    #[must_use]
     pub fn list(&self, prefix: &str) -> Vec<ListedPage> {
         let pages = self.pages();
         let listed = pages.iter().filter(|page| page.path.as_str().starts_with(prefix));
@@ -133,9 +118,6 @@ impl Wiki {
     }
 
     /// A page with its text and links. It becomes the page that was used last.
-    ///
-    /// # Errors
-    /// [`WikiError`].
     pub fn show(&self, path: &str) -> Result<PageView, WikiError> {
         let path = PagePath::new(path)?;
         let pages = self.pages();
@@ -158,9 +140,6 @@ impl Wiki {
     }
 
     /// All of a page's file. It becomes the page that was used last.
-    ///
-    /// # Errors
-    /// [`WikiError`].
     pub fn text(&self, path: &str) -> Result<String, WikiError> {
         let path = PagePath::new(path)?;
         let read = self.folder.text(&self.pages(), &path)?;
@@ -180,7 +159,6 @@ impl Wiki {
     }
 
     /// The size of a page's file in bytes; 0 if there is none.
-    #[must_use]
     pub fn size(&self, path: &str) -> u64 {
         let metadata = self.file(path).ok().and_then(|file| fs::metadata(file).ok());
         metadata.map_or(0, |metadata| metadata.len())
@@ -242,7 +220,6 @@ impl Wiki {
     }
 
     /// The pages that match a query best.
-    #[must_use]
     pub fn search(&self, query: &str, limit: usize) -> Vec<FoundPage> {
         let pages = self.pages();
         let found = self.search.find(query, &pages, limit).into_iter();
@@ -254,32 +231,26 @@ impl Wiki {
     }
 
     /// The links that lead nowhere.
-    #[must_use]
     pub fn broken(&self) -> Vec<BrokenLink> {
         self.pages().broken().to_vec()
     }
 
     /// The pages that no other page links to.
-    #[must_use]
     pub fn orphans(&self) -> Vec<ListedPage> {
         let pages = self.pages();
         pages.orphans().map(|page| listed_page(&pages, page)).collect()
     }
 
     /// The files that are no pages, and those of the state directory that are damaged, with the reason.
-    #[must_use]
     pub fn notes(&self) -> Vec<String> {
         [self.pages().notes.clone(), self.digest.damages()].concat()
     }
 
-    /// The digest.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         Digest::clone(&self.digest.of(&self.pages(), self.folder.root()))
     }
 
     /// The digest in the form of earlier servers.
-    #[must_use]
     pub fn context(&self) -> WikiContext {
         let pages = self.pages();
         let digest = self.digest.of(&pages, self.folder.root());

@@ -5,12 +5,12 @@ use std::sync::{Arc, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use muninn_config::{DigestInPrompt, WikiConfig};
 use muninn_context_engine::tokens;
 use muninn_notebooks::wiki::WikiError;
 
 use super::Wiki;
 use crate::Workspace;
-use muninn_config::{DigestInPrompt, WikiConfig};
 
 /// The pages from which a digest is part of a preamble by default.
 const PAGES_FOR_PROMPTS: usize = 5;

@@ -2,16 +2,15 @@
 //!
 //! A fault of ours must not stop an agent. So what cannot be written is logged, and the answer is that nothing is to be said.
 
+use muninn_context_engine::render;
+use muninn_notebooks::worklog::{FAILURES_BEFORE_MUTATION, HANDOVER_LINES, MutationKind};
+use muninn_session::AnsweredCall;
+use muninn_text::redact;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use muninn_context_engine::render;
-use muninn_notebooks::worklog::{FAILURES_BEFORE_MUTATION, HANDOVER_LINES, MutationKind};
-use muninn_text::redact;
-
 use super::sessions::{Attempt, EditDone, SessionState};
 use super::{SessionWorklog, WorklogUseError, handover_text};
-use muninn_session::AnsweredCall;
 
 /// The longest command and error in a line, in characters.
 const MOST_COMMAND: usize = 120;
@@ -26,11 +25,9 @@ const CHECKS: [&str; 14] = [
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCall {
-    /// A command.
     Command(String),
     /// An edit of a file: the text before and after.
     Edit {
-        /// The file.
         file: String,
         /// The replaced text; empty for a new file.
         before: String,
@@ -43,7 +40,6 @@ pub enum ToolCall {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolOutcome {
-    /// It worked.
     Worked,
     /// It failed, with this message.
     Failed(String),
@@ -51,7 +47,6 @@ pub enum ToolOutcome {
 
 impl ToolCall {
     /// The call of a tool with these arguments; `None` for a tool that nothing depends on.
-    #[must_use]
     pub fn of(name: &str, arguments: &Value) -> Option<ToolCall> {
         let of = |key: &str| arguments[key].as_str().unwrap_or_default().to_owned();
         match name {
@@ -122,9 +117,6 @@ impl SessionWorklog {
 
     /// Notes the outcome of a call. Returns what the agent is to be told: that a mutation is due. `tells` is whether the caller
     /// can tell it at once; otherwise [`Self::due`] does.
-    ///
-    /// # Errors
-    /// [`WorklogUseError`].
     pub fn observe(
         &self,
         session: Option<&str>,
@@ -162,9 +154,6 @@ impl SessionWorklog {
     }
 
     /// Notes the outcome of a call that a gateway sees in a later prompt.
-    ///
-    /// # Errors
-    /// [`WorklogUseError`].
     pub(crate) fn observe_answered(&self, session: &str, answered: &AnsweredCall) -> Result<(), WorklogUseError> {
         let Some(call) = ToolCall::of(&answered.name, &answered.arguments) else {
             return Ok(());
@@ -178,9 +167,6 @@ impl SessionWorklog {
     }
 
     /// What the agent is to be told at the next allowed place, if a mutation is due and it was not told yet.
-    ///
-    /// # Errors
-    /// [`WorklogUseError`].
     pub fn due(&self, session: Option<&str>) -> Result<Option<String>, WorklogUseError> {
         let Some(id) = session else { return Ok(None) };
         let is_untold = |attempt: &Attempt| attempt.is_due && !attempt.told;

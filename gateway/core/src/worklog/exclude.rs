@@ -3,8 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use muninn_base::add_missing_lines;
-use muninn_base::{Links, read_regular};
+use muninn_base::{Links, add_missing_lines, read_regular};
 use muninn_notebooks::worklog::FILE;
 use muninn_repo_tools::Worktree;
 use thiserror::Error;

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use muninn_base::{RelPath, Until, with_causes};
+use muninn_config::paths;
 use muninn_context_engine::render;
 use muninn_notebooks::worklog::{
     Appended, Archived, FILE, HANDOVER_LINES, Mutation, ParsedWorklog, SessionHeader, Tail, Worklog, WorklogError,
@@ -25,7 +26,6 @@ use thiserror::Error;
 use self::sessions::{Place, SessionState, SessionsFile};
 use super::Workspace;
 use super::memory::{Fact, FactKind, MemoryError};
-use muninn_config::paths;
 
 pub use self::attempts::{ToolCall, ToolOutcome};
 
@@ -82,11 +82,9 @@ pub enum WorklogUseError {
 /// The state of a worklog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WorklogStatus {
-    /// The file.
     pub file: PathBuf,
     /// Whether it exists.
     pub exists: bool,
-    /// The content.
     pub content: ParsedWorklog,
     /// The sessions that changed files and wrote nothing.
     pub silent: Vec<String>,
@@ -136,9 +134,6 @@ impl Workspace {
     ///
     /// Those that this user's sessions appended are the user's. All others came with the file, from a clone or from an
     /// editor, and belong to its author: they stay on this machine, with less confidence.
-    ///
-    /// # Errors
-    /// [`WorklogUseError`].
     pub fn remember_gossip(&self, worklog: &SessionWorklog) -> Result<usize, WorklogUseError> {
         if !worklog.worklog.exists() {
             return Ok(0);
@@ -177,9 +172,6 @@ impl Workspace {
 impl SessionWorklog {
     /// Begins a session, unless it has begun: what others wrote before is the handover, then its header is appended. The
     /// intent is the first sentence of `question`. Returns the handover, if the session has not had it yet.
-    ///
-    /// # Errors
-    /// [`WorklogUseError`].
     pub fn begin(
         &self,
         session: Option<&str>,
@@ -209,9 +201,6 @@ impl SessionWorklog {
     }
 
     /// The last lines of what others wrote, if the session has not had them; it has then.
-    ///
-    /// # Errors
-    /// [`WorklogUseError`].
     pub fn handover(&self, session: Option<&str>) -> Result<Option<Tail>, WorklogUseError> {
         let is_delivered = |id: &str| self.sessions.read().of(id).is_some_and(|state| state.delivered);
         match session.is_some_and(is_delivered) {
@@ -221,9 +210,6 @@ impl SessionWorklog {
     }
 
     /// The last lines for a session, also if it had them before, as after a compaction.
-    ///
-    /// # Errors
-    /// [`WorklogUseError`].
     pub fn deliver(&self, session: Option<&str>) -> Result<Option<Tail>, WorklogUseError> {
         let tail = self.worklog.tail(HANDOVER_LINES)?;
         if let Some(id) = session {
@@ -233,17 +219,11 @@ impl SessionWorklog {
     }
 
     /// The last lines.
-    ///
-    /// # Errors
-    /// [`WorklogUseError`].
     pub fn tail(&self, lines: usize) -> Result<Option<Tail>, WorklogUseError> {
         Ok(self.worklog.tail(lines)?)
     }
 
     /// Appends a text of one or two lines. A worklog that does not exist yet is begun.
-    ///
-    /// # Errors
-    /// [`WorklogUseError`].
     pub fn append(&self, session: Option<&str>, agent: Option<&str>, text: &str) -> Result<Appended, WorklogUseError> {
         if !self.worklog.exists() {
             self.begin(session, agent, None, "")?;
@@ -258,9 +238,6 @@ impl SessionWorklog {
     }
 
     /// Declares a mutation: what was held may be tried again.
-    ///
-    /// # Errors
-    /// [`WorklogUseError`].
     pub fn mutate(&self, session: Option<&str>, mutation: &Mutation) -> Result<(), WorklogUseError> {
         if !self.worklog.exists() {
             self.begin(session, None, None, "")?;
@@ -275,9 +252,6 @@ impl SessionWorklog {
     }
 
     /// The state.
-    ///
-    /// # Errors
-    /// [`WorklogUseError`].
     pub fn status(&self) -> Result<WorklogStatus, WorklogUseError> {
         let exists = self.worklog.exists();
         let content = match exists {
@@ -304,7 +278,6 @@ impl SessionWorklog {
     }
 
     /// The worklogs of the repository's removed worktrees. They are archived in this one.
-    #[must_use]
     pub fn removed(&self) -> Vec<SessionWorklog> {
         let beside = self.state.parent().and_then(|parent| fs::read_dir(parent).ok());
         let mut states: Vec<PathBuf> = beside.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -325,9 +298,6 @@ impl SessionWorklog {
     }
 
     /// Archives the worklog; see [`Worklog::archive`].
-    ///
-    /// # Errors
-    /// [`WorklogUseError`].
     pub fn archive(&self, task: Option<&str>, keep: bool) -> Result<Archived, WorklogUseError> {
         Ok(self.worklog.archive(&self.worktree, task, keep)?)
     }
@@ -368,7 +338,6 @@ pub(super) fn logged<T>(result: Result<T, WorklogUseError>) -> Option<T> {
 }
 
 /// The text of a handover for an agent, for the inside of a fence.
-#[must_use]
 pub(super) fn handover_text(tail: &Tail) -> String {
     let markers = match tail.has_conflict_markers {
         true => "It has git's conflict markers: both sides are quoted.\n",

@@ -38,7 +38,6 @@ pub(super) struct Place {
     pub(super) repository: PathBuf,
 }
 
-/// A session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct SessionState {
@@ -79,7 +78,6 @@ pub(super) struct Attempt {
     pub(super) mutation: Option<String>,
 }
 
-/// An edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EditDone {
     pub(super) file: String,
@@ -88,7 +86,6 @@ pub(super) struct EditDone {
     pub(super) after: String,
 }
 
-/// The file of the sessions.
 #[derive(Debug, Clone)]
 pub(super) struct SessionsFile {
     path: PathBuf,
@@ -143,7 +140,6 @@ impl SessionsFile {
         })
     }
 
-    /// Changes all of it.
     pub(super) fn update<T>(&self, change: impl FnOnce(&mut Sessions) -> T) -> io::Result<T> {
         private_file::dir(self.path.parent().unwrap_or(Path::new(".")))?;
         let _lock = private_file::lock(&self.path.with_extension("lock"))?;
@@ -156,12 +152,10 @@ impl SessionsFile {
 }
 
 impl Sessions {
-    /// The state of a session.
     pub(super) fn of(&self, id: &str) -> Option<&SessionState> {
         self.sessions.iter().find(|session| session.id == id)
     }
 
-    /// All sessions.
     pub(super) fn all(&self) -> &[SessionState] {
         &self.sessions
     }

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use muninn_base::Clock;
+use muninn_core::App;
 use tokio::net::UnixStream;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -17,7 +18,6 @@ use super::activity::Activity;
 use super::connection;
 use super::service::{AppService, ConfigFile, Service};
 use crate::socket::{Host, Listener, Status, VERSION};
-use muninn_core::App;
 
 /// The pause between two looks at the clock.
 const TICK: Duration = Duration::from_mins(1);
@@ -70,9 +70,6 @@ pub(super) struct Times {
 
 impl Server {
     /// Answers the calls of a daemon until nobody has called for the time `idle`, if there is one, and there are no reminders.
-    ///
-    /// # Errors
-    /// If a thread or a runtime cannot be created.
     pub fn daemon(
         app: &Arc<App>,
         listener: Listener,

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use serde_json::value::{RawValue, to_raw_value};
-
 use muninn_config::{Overrides, load};
 use muninn_core::{App, LocalRequest};
+use serde_json::value::{RawValue, to_raw_value};
 
 /// The application behind a socket.
 pub(super) trait Service: Send + Sync + 'static {
@@ -78,7 +77,6 @@ type Stamp = (SystemTime, u64);
 
 impl ConfigFile {
     /// The file at `path`, before it is read; `named`: whether the user named it.
-    #[must_use]
     pub fn new(path: &Path, named: bool) -> ConfigFile {
         ConfigFile { named: named.then(|| path.to_owned()), path: path.to_owned(), seen: Mutex::new(stamp(path)) }
     }

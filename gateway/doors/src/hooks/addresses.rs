@@ -1,7 +1,6 @@
 //! The addresses that a client may send its requests to, from the environment that it gives its hooks.
 
 use muninn_base::{Links, read_regular_text};
-
 use muninn_config::{env_vars, paths};
 use muninn_session::transcript::Client;
 

@@ -26,7 +26,6 @@ const MOST_BYTES: u64 = 16 << 20;
 pub enum Event {
     /// A session starts, or continues.
     SessionStart,
-    /// The user submits a prompt.
     UserPromptSubmit,
     /// A tool is about to be called.
     PreToolUse,
@@ -36,13 +35,11 @@ pub enum Event {
     PostToolUseFailure,
     /// The client is about to replace the conversation by a summary.
     PreCompact,
-    /// A session ends.
     SessionEnd,
 }
 
 impl Event {
     /// The event of a name; `None` for one that is ignored.
-    #[must_use]
     pub fn of(name: &str) -> Option<Event> {
         match name {
             "SessionStart" => Some(Event::SessionStart),
@@ -84,9 +81,6 @@ pub enum InputError {
 }
 
 /// Reads the input of an event.
-///
-/// # Errors
-/// [`InputError`].
 pub fn read(input: impl Read) -> Result<Value, InputError> {
     let mut bytes = Vec::new();
     input.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
@@ -97,7 +91,6 @@ pub fn read(input: impl Read) -> Result<Value, InputError> {
 }
 
 /// The client's JSON for a reply; `None` if there is nothing to say.
-#[must_use]
 pub fn answer(event: Event, client: Client, reply: LocalReply) -> Option<Value> {
     let text = match reply {
         LocalReply::Context(text) => text,

@@ -5,18 +5,17 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
-
-use super::{Event, addresses};
 use muninn_core::{HookSession, HookTool, HookTurn, LocalRequest, ToolCall, ToolOutcome};
 use muninn_session::kept_session;
 use muninn_session::transcript::Client;
+use serde_json::Value;
+
+use super::{Event, addresses};
 
 /// The sources of a `SessionStart` whose conversation already holds a preamble.
 const CONTINUED: [&str; 2] = ["resume", "fork"];
 
 /// The call for an event; `None` if there is nothing to do. `directory` stands for an absent one.
-#[must_use]
 pub fn request(
     event: Event,
     client: Client,

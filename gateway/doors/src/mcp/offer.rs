@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use muninn_context_engine::tools::Effect;
+use muninn_core::{ClientTool, ModelUse, ToolSet, client_tools};
 use rmcp::model::{Implementation, JsonObject, MetaObject, ServerCapabilities, ServerConfig, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
-
-use muninn_core::{ClientTool, ModelUse, ToolSet, client_tools};
 
 /// The tools that are offered if the user chooses none. Clients have their own search and reading, and some send every
 /// definition in each request.
@@ -42,9 +41,6 @@ pub struct Offer {
 impl Offer {
     /// The offer of the tools and sets with these names; without names, of the default tools. `takes_root`: whether calls
     /// can name a repository. `explores`: whether a model is configured for the tools that ask one.
-    ///
-    /// # Errors
-    /// [`UnknownTool`].
     pub fn of(names: &[String], takes_root: bool, explores: bool) -> Result<Offer, UnknownTool> {
         let chosen = |tool: &ClientTool, name: &str| {
             let is_of = |set: &str| ToolSet::EACH.iter().any(|(known, of)| *known == set && *of == tool.set);
@@ -76,7 +72,6 @@ impl Offer {
     }
 
     /// The offer without tools of these names.
-    #[must_use]
     pub fn without(self, names: &[&str]) -> Offer {
         let tools = self.tools.iter().filter(|(tool, _)| !names.contains(&tool.name()));
         Offer { tools: tools.cloned().collect(), ..self }

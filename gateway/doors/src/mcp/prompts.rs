@@ -5,7 +5,6 @@ use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::Value;
 
-/// The prompts.
 pub(super) fn list() -> Vec<Prompt> {
     let argument = |name: &str, about: &str, required: bool| {
         PromptArgument::new(name).with_description(about).with_required(required)

@@ -1,6 +1,8 @@
 //! The protocol's requests.
 
 use http::request::Parts;
+use muninn_core::{ToolReply, ToolRequest, ToolRequestKind};
+use muninn_session::kept_session;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
     ErrorCode, GetPromptRequestParams, GetPromptResponse, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
@@ -13,8 +15,6 @@ use serde_json::Value;
 
 use super::source::Source;
 use super::{Offer, call, prompts, resources};
-use muninn_core::{ToolReply, ToolRequest, ToolRequestKind};
-use muninn_session::kept_session;
 
 /// The name of every client of the older revisions over HTTP: the SDK makes it up.
 const MADE_UP_CLIENT: &str = "rmcp";

@@ -4,7 +4,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use http::request::Parts;
-
 use muninn_backend::access::Caller;
 use muninn_core::{App, ToolReply, ToolRequest};
 

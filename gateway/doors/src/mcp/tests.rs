@@ -2,10 +2,10 @@ use std::collections::BTreeSet;
 
 use muninn_context_engine::tokens;
 use muninn_context_engine::tools::Effect;
+use muninn_core::client_tools;
 use serde_json::{Value, json};
 
 use super::offer::{INSTRUCTIONS, Offer};
-use muninn_core::client_tools;
 
 fn names(offer: &Offer) -> Vec<String> {
     let tools = offer.definitions().into_iter();

@@ -38,9 +38,6 @@ pub enum CallError {
 }
 
 /// Sends a request and waits for the reply. Dropping the future cancels the call.
-///
-/// # Errors
-/// [`CallError`].
 pub async fn call<Q: Serialize, A: DeserializeOwned>(
     place: &Place,
     request: &Q,
@@ -56,9 +53,6 @@ pub async fn call<Q: Serialize, A: DeserializeOwned>(
 }
 
 /// The state of the listening process, of any version.
-///
-/// # Errors
-/// [`CallError`].
 pub async fn status(place: &Place, within: Duration) -> Result<Status, CallError> {
     let call = Call::of(Method::Status);
     in_time(within, async { Connection::open(place).await?.ask(&call).await }).await

@@ -6,10 +6,10 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixListener;
 
 use muninn_base::private_file;
+use muninn_config::ownership::{OwnershipError, user};
 use thiserror::Error;
 
 use super::place::Place;
-use muninn_config::ownership::{OwnershipError, user};
 
 /// A bound socket. Dropping it removes the socket and then releases the lock.
 #[derive(Debug)]
@@ -33,7 +33,6 @@ pub enum ClaimError {
     /// The socket cannot be made.
     #[error("cannot listen on {}: {source}", place.socket().display())]
     Io {
-        /// The place.
         place: Place,
         /// The system's error.
         source: io::Error,
@@ -42,9 +41,6 @@ pub enum ClaimError {
 
 impl Listener {
     /// Becomes the process that listens at a place. The socket of a process that was killed is replaced.
-    ///
-    /// # Errors
-    /// [`ClaimError`].
     pub fn claim(place: &Place) -> Result<Listener, ClaimError> {
         place.prepare()?;
         let failed = |source| ClaimError::Io { place: place.clone(), source };
@@ -72,14 +68,11 @@ impl Listener {
         Ok(Listener { place: place.clone(), id, listener, _lock: lock })
     }
 
-    /// The place.
-    #[must_use]
     pub fn place(&self) -> &Place {
         &self.place
     }
 
     /// Whether clients still find the socket. A clean-up of the runtime directory may have removed it.
-    #[must_use]
     pub fn is_reachable(&self) -> bool {
         let found = self.place.socket().symlink_metadata();
         found.is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.id)

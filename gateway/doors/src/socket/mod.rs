@@ -70,7 +70,6 @@ pub struct Call<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer<A> {
-    /// The reply.
     Reply(A),
     /// The call failed.
     Error(String),
@@ -93,7 +92,6 @@ pub enum Host {
 pub struct Status {
     /// The kind of process.
     pub host: Host,
-    /// Its version.
     pub version: String,
     /// Its process id.
     pub process: u32,
@@ -108,7 +106,6 @@ pub struct Status {
 }
 
 /// Whether a version is older than another one. A pre-release is older than its release.
-#[must_use]
 pub fn is_older(version: &str, than: &str) -> bool {
     parts(version) < parts(than)
 }

@@ -6,7 +6,6 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use muninn_base::private_file;
-
 use muninn_config::ownership::{OwnershipError, check_closed, check_owner, user};
 use muninn_config::{ConfigError, paths};
 
@@ -51,29 +50,22 @@ impl Place {
         }
     }
 
-    /// The socket.
-    #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.directory.join(format!("{}.socket", self.name))
     }
 
     /// The file whose lock the listening process holds. It is never removed.
-    #[must_use]
     pub fn lock(&self) -> PathBuf {
         self.directory.join(format!("{}.lock", self.name))
     }
 
     /// Whether a process holds the lock: it listens, or is about to.
-    #[must_use]
     pub fn is_taken(&self) -> bool {
         let file = private_file::open(&self.lock());
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// Creates the directory if it is missing, and checks it.
-    ///
-    /// # Errors
-    /// [`OwnershipError`].
     pub fn prepare(&self) -> Result<(), OwnershipError> {
         private_file::dir(&self.directory).map_err(|source| self.directory_error(source))?;
         self.check_directory()

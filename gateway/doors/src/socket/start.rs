@@ -36,9 +36,6 @@ pub enum Start {
 
 /// Starts `program daemon run` in a process group of its own, so that no signal of a terminal reaches it. It indexes the
 /// worktree of `directory` at once. `config` is the configuration file, if it is not the usual one.
-///
-/// # Errors
-/// If the program cannot be started.
 pub fn start(program: &Path, config: Option<&Path>, directory: &Path, how: Start) -> io::Result<Child> {
     let output = || match how {
         Start::Detached => Stdio::null(),

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
+use muninn_backend::access::{Door, page};
 use muninn_context_engine::tools::Effect;
+use muninn_core::{ToolSet, client_tools};
 
 use super::routes;
 use crate::gate::ELSEWHERE;
-use muninn_backend::access::Door;
-use muninn_backend::access::page;
-use muninn_core::{ToolSet, client_tools};
 
 /// The endpoint of the MCP server, which another module mounts.
 const MCP: &str = "/mcp";

@@ -34,7 +34,6 @@ enum Phase {
     Probing,
 }
 
-/// The state of a circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CircuitState {

@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use muninn_base::{Supervisor, Task};
+use muninn_base::database::{BUSY_TIMEOUT, write_ahead};
+use muninn_base::{Supervisor, Task, private_file};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, ffi};
 
 use super::{DamagedLedger, LedgerHealth, StoreError, damage, schema};
-use muninn_base::database::{BUSY_TIMEOUT, write_ahead};
 pub(super) use muninn_base::database::{is_busy, is_damage};
-use muninn_base::private_file;
 
 /// Default busy timeout of a connection.
 pub(super) const BUSY: Duration = Duration::from_millis(250);

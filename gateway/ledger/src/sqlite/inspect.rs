@@ -43,7 +43,6 @@ pub enum Inspected {
 pub struct Unreadable(String);
 
 /// The renamed damaged ledgers of a state directory, oldest first.
-#[must_use]
 pub fn damaged_ledgers(state_dir: &Path) -> Vec<DamagedLedger> {
     damage::list_renamed(state_dir)
 }

@@ -30,6 +30,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use muninn_base::{Supervisor, Task};
+use muninn_config::LimitsConfig;
 use rusqlite::{InterruptHandle, OptionalExtension};
 
 use super::counters::{Counters, LocalCounters};
@@ -43,7 +44,6 @@ use super::{Store, StoreCounts};
 use adoptions::Adoptions;
 use database::{Database, directory_error, is_damage, lock};
 use journal::{Journal, orphans};
-use muninn_config::LimitsConfig;
 use reader::Reader;
 use recorder::{Recorder, RecorderThread};
 use retention::Bounds;

@@ -34,7 +34,6 @@ pub(super) struct Bounds {
 pub(super) struct Clock {
     /// The system clock at the last cleaning.
     pub(super) seen_ms: i64,
-    /// The retention clock.
     pub(super) retention_ms: i64,
 }
 

@@ -15,7 +15,6 @@ use rusqlite::{Connection, ErrorCode, Row, Transaction, params_from_iter};
 pub(super) struct Salvaged {
     /// Rows of the ledger.
     pub(super) turns: u64,
-    /// Receipts.
     pub(super) receipts: u64,
     /// Whether the deadline passed before all rows were tried.
     pub(super) cut_short: bool,

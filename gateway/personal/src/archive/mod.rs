@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use muninn_base::private_file;
 use muninn_notebooks::personal::layout::{self, LeftOut, MemoryFile};
+
 use serde::Serialize;
 use thiserror::Error;
 
@@ -33,7 +34,6 @@ pub enum ArchiveError {
     /// The archive is not one of `export`, or it is damaged.
     #[error("{} is no archive of personal memory: {message}", path.display())]
     Foreign {
-        /// The archive.
         path: PathBuf,
         /// What is wrong with it.
         message: String,
@@ -41,7 +41,6 @@ pub enum ArchiveError {
     /// The archive would fill the memory or the disk.
     #[error("{} is not imported: {limit}", path.display())]
     Limit {
-        /// The archive.
         path: PathBuf,
         /// The limit that it goes over.
         limit: String,

@@ -8,6 +8,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, SystemTime};
 
 use muninn_base::private_file;
+use muninn_config::{AgentClient, AgentConfig, env_vars, presence};
 use muninn_context_engine::render::{Ground, neutralize};
 use muninn_notebooks::personal::{Claim, EntryMetadata, Reminder};
 use muninn_text::redact;
@@ -17,8 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Due, ReminderSettings, Reminders, timeout, words};
 use crate::process::{End, Ended, MOST_KEPT, run};
-use muninn_config::presence;
-use muninn_config::{AgentClient, AgentConfig, env_vars};
 
 /// The variables that every agent gets, beside those that begin with `LC_` or `XDG_`.
 const ENVIRONMENT: [&str; 19] = [
@@ -270,7 +269,6 @@ struct ClaudeResult {
     subtype: String,
 }
 
-/// The answer of a client that has ended.
 fn answer(client: AgentClient, ended: &Ended, timeout: Duration) -> Result<String, AgentError> {
     let status = match ended.end {
         End::Exited(status) => status,

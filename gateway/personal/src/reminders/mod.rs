@@ -13,13 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use jiff::{SignedDuration, Timestamp};
 use muninn_base::Clock;
+use muninn_config::{AgentConfig, Config, PersonalConfig, presence};
 use muninn_notebooks::personal::{
     Action, CatchUp, Claim, FiringError, Firings, MOST_TIMEOUT_SECONDS, Maker, Makers, NewReminder, Personal,
     PersonalError, Reminder, ReminderKind, ScheduleView, SignalContext,
 };
 use muninn_text::redact;
+
+use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -27,9 +29,6 @@ use agent::AgentError;
 pub use agent::{has_reminder, is_prompt};
 pub use other_daemon::other_daemon;
 pub use report::{LastFiring, ReminderReport, ReminderStatus};
-
-use muninn_config::presence;
-use muninn_config::{AgentConfig, Config, PersonalConfig};
 
 /// The time after which nobody else is waited for: a session takes its reminders within it, else they go to the inbox.
 const SESSION_GRACE: Duration = Duration::from_secs(60);
@@ -115,7 +114,6 @@ pub(super) enum Part {
 impl ReminderSettings {
     /// The settings of a configuration. Agents use a gateway on the port, if one runs now. They have no access key, so a gateway that
     /// needs one is left out.
-    #[must_use]
     pub fn of(config: &Config, port: u16, state_dir: &Path) -> ReminderSettings {
         let url = format!("http://127.0.0.1:{port}");
         let is_open = !config.needs_key && presence::is_gateway(state_dir, &url);
@@ -125,9 +123,6 @@ impl ReminderSettings {
 
 impl Reminders {
     /// Opens the database in the state directory.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn open(personal: &Arc<Personal>, state_dir: &Path, clock: Clock) -> Result<Reminders, FiringError> {
         Ok(Reminders {
             personal: Arc::clone(personal),
@@ -147,9 +142,6 @@ impl Reminders {
     }
 
     /// The reminders that wait for the user's yes.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn waiting(&self) -> Result<Vec<Reminder>, FiringError> {
         let mut reminders = self.personal.reminders()?.reminders;
         let makers = self.firings().makers(self.personal.root(), &reminders)?;
@@ -158,17 +150,11 @@ impl Reminders {
     }
 
     /// Notes the user's yes to a reminder in this form.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn accept(&self, reminder: &Reminder) -> Result<(), FiringError> {
         self.firings().note_maker(self.personal.root(), reminder, Maker::Person)
     }
 
     /// Removes a reminder.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn remove(&self, id: &str) -> Result<(), FiringError> {
         self.personal.remove_reminder(id)?;
         self.firings().forget_maker(self.personal.root(), id)
@@ -484,9 +470,6 @@ fn is_over(reminder: &Reminder, claim: &Claim) -> bool {
 }
 
 /// The agent that a reminder may run.
-///
-/// # Errors
-/// [`AgentError::NotEnabled`] and [`AgentError::NotForTools`].
 fn agent_of<'c>(reminder: &Reminder, maker: Maker, config: &'c PersonalConfig) -> Result<&'c AgentConfig, AgentError> {
     let name = reminder.agent_name();
     let agent = config.agents.get(name);

@@ -12,7 +12,6 @@ const FILE: &str = ".daemon.pid";
 const MOST_BYTES: u64 = 64;
 
 /// The process of macrodata's daemon, if it works on the directory `root`.
-#[must_use]
 pub fn other_daemon(root: &Path) -> Option<i32> {
     let text = private_file::read(&root.join(FILE), MOST_BYTES).ok()?;
     let id: i32 = str::from_utf8(&text).ok()?.trim().parse().ok()?;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use muninn_config::PersonalConfig;
 use muninn_notebooks::personal::{Firing, FiringError};
 use serde::Serialize;
 
 use super::{ENDING, FiringAction, Reminders, Waiting, action_of, longest_run};
-use muninn_config::PersonalConfig;
 
 /// The firings that are shown of reminders that are over.
 const MOST_OVER: usize = 10;
@@ -73,9 +73,6 @@ impl LastFiring {
 
 impl Reminders {
     /// The reminders with what became of them last. Those that are over, the newest ten, come at the end.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn report(&self, config: &PersonalConfig) -> Result<ReminderReport, FiringError> {
         let now = self.clock.now();
         let found = self.personal.reminders()?;

@@ -58,7 +58,6 @@ pub enum VersionError {
     Setting {
         /// The file.
         path: PathBuf,
-        /// The key.
         key: String,
     },
     /// A part of the repository, or a file with patterns, is no plain file, or names another place.
@@ -76,7 +75,6 @@ pub enum VersionError {
     /// The repository has more files than a memory.
     #[error("the repository has too many files")]
     TooMany,
-    /// A file.
     #[error("cannot use {}: {source}", path.display())]
     File {
         /// The file.
@@ -110,9 +108,6 @@ pub struct Pushing {
 }
 
 /// Makes a repository of the directory, if it is none, and has changes committed from now on.
-///
-/// # Errors
-/// [`VersionError`].
 pub async fn begin(personal: &Personal, remote: Option<&str>) -> Result<(), VersionError> {
     let (root, stopping) = (personal.root(), CancellationToken::new());
     // The files of git are as private as those that they keep.
@@ -142,7 +137,6 @@ pub async fn begin(personal: &Personal, remote: Option<&str>) -> Result<(), Vers
 pub struct UnconfirmedRemote(String);
 
 /// The remote that the settings in the directory name, if the user's configuration names none.
-#[must_use]
 pub fn unconfirmed_remote(personal: &Personal, remote: Option<&str>) -> Option<UnconfirmedRemote> {
     let settings = personal.settings().ok().filter(|_| remote.is_none())?;
     settings.git.remote.map(UnconfirmedRemote)

@@ -82,9 +82,6 @@ pub(super) struct Repository<'a> {
 
 impl<'a> Repository<'a> {
     /// Makes a repository of a directory.
-    ///
-    /// # Errors
-    /// [`VersionError`].
     pub(super) async fn init(root: &'a Path, stopping: &'a CancellationToken) -> Result<(), VersionError> {
         let mut command = git();
         command.args(["init", "--quiet", "--shared=0600"]).arg(root).current_dir(root);
@@ -200,9 +197,6 @@ impl<'a> Repository<'a> {
     }
 
     /// The name, the address and the time of a commit: those of git's configuration, or of nobody.
-    ///
-    /// # Errors
-    /// [`VersionError`].
     pub(super) async fn ident(&self, role: &'static str) -> Result<String, VersionError> {
         let known = ["-c", "user.useConfigOnly=true", "var", role];
         let asked = self.output(&known, "", MOST_KEPT).await?;

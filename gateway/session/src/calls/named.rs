@@ -134,7 +134,6 @@ fn plain(name: &str) -> String {
 }
 
 /// Whether the client declares a tool that can show the text of files.
-#[must_use]
 pub fn has_file_tools(prompt: &Prompt<'_>) -> bool {
     let shows = |name: &str| matches!(Tool::of(&plain(name)), Some(Tool::Reads | Tool::Runs));
     prompt.tool_names().iter().any(|name| shows(name))

@@ -23,7 +23,6 @@ pub struct Seed<'a> {
 pub struct Boundary {
     /// The text block or tool result that ends there.
     pub site: Site,
-    /// Its key.
     pub key: TurnKey,
     /// Whether an assistant message follows.
     pub answered: bool,
@@ -34,13 +33,11 @@ pub struct Boundary {
 /// All boundaries of a conversation, in order.
 #[derive(Debug)]
 pub struct Chain {
-    /// The boundaries.
     pub boundaries: Vec<Boundary>,
 }
 
 impl Chain {
     /// Computes the chain of a conversation.
-    #[must_use]
     pub fn of(prompt: &Prompt<'_>, seed: Seed<'_>) -> Chain {
         let tail = prompt.tail();
         let mut state = start(prompt, seed);
@@ -72,7 +69,6 @@ impl Chain {
     }
 
     /// The boundary at a site.
-    #[must_use]
     pub fn at(&self, site: Site) -> Option<&Boundary> {
         self.boundaries.iter().find(|boundary| boundary.site == site)
     }

@@ -30,7 +30,6 @@ pub struct Replay {
 
 impl Replay {
     /// The insertions that replay every earlier block.
-    #[must_use]
     pub fn insertions(&self, prompt: &Prompt<'_>) -> Vec<Insertion> {
         let with_block = self.turns.iter().filter_map(|turn| Some((turn, turn.entry.block.as_deref()?)));
         with_block.flat_map(|(turn, block)| prompt.insert(turn.boundary.site, block)).collect()
@@ -42,19 +41,16 @@ impl Replay {
     }
 
     /// Tokens of all blocks.
-    #[must_use]
     pub fn tokens(&self) -> u32 {
         self.turns.iter().filter(|turn| turn.entry.block.is_some()).map(|turn| turn.entry.tokens).sum()
     }
 
     /// Number of blocks.
-    #[must_use]
     pub fn blocks(&self) -> usize {
         self.each_block().count()
     }
 
     /// The uses of all entries, with each new continuation.
-    #[must_use]
     pub fn uses(&self, session: Option<&str>) -> Vec<Use> {
         let used = |turn: &ReplayedTurn| Use {
             entry: turn.entry.id,
@@ -68,7 +64,6 @@ impl Replay {
     }
 
     /// The entries of all turns before a site.
-    #[must_use]
     pub fn before(&self, site: Site) -> Vec<EntryId> {
         let before = self.turns.iter().filter(|turn| turn.boundary.site < site);
         before.map(|turn| turn.entry.id).collect()
@@ -76,20 +71,17 @@ impl Replay {
 
     /// Whether a site has neither a row of this session nor a block of another session. Another session's row without a
     /// block does not count: a row of this session is written, because the other may not be in the database yet.
-    #[must_use]
     pub fn is_unknown(&self, site: Site) -> bool {
         let has_block = self.at(site).is_some_and(|entry| entry.block.is_some());
         !self.recorded.contains(&site) && !has_block
     }
 
-    /// The entries within one message.
     pub fn within(&self, message: usize) -> impl Iterator<Item = &Entry> {
         let within = self.turns.iter().filter(move |turn| turn.boundary.site.message == message);
         within.map(|turn| &turn.entry)
     }
 
     /// The entry of one turn.
-    #[must_use]
     pub fn at(&self, site: Site) -> Option<&Entry> {
         self.turns.iter().find(|turn| turn.boundary.site == site).map(|turn| &turn.entry)
     }
@@ -190,7 +182,6 @@ fn shares_history(row: &Entry, boundaries: &[Boundary], rows: &[Vec<Entry>]) -> 
 /// Many conversations open with the same text, so an unanswered turn matches only within its own session, or for ten
 /// minutes if the client names no session. An answered turn matches by its key; among several rows the one with the same
 /// continuation wins, then one without a continuation, then the newest.
-#[must_use]
 pub fn choose<'r>(
     rows: &'r [Entry],
     boundary: &Boundary,

@@ -21,11 +21,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use muninn_base::{Links, open_regular};
+use muninn_wire::WireFormat;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
-
-use muninn_wire::WireFormat;
 
 /// The largest transcript that is read, in bytes. Claude Code stores each tool result twice, and images.
 const MOST_READ: u64 = 32 << 20;
@@ -36,18 +36,14 @@ const MOST_BYTES: usize = 6 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Client {
-    /// Claude Code.
     #[default]
     ClaudeCode,
-    /// Codex.
     Codex,
-    /// opencode.
     Opencode,
 }
 
 impl Client {
     /// The name on command lines.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Client::ClaudeCode => "claude-code",
@@ -78,7 +74,6 @@ pub enum TranscriptError {
     /// It cannot be opened or read.
     #[error("cannot read the transcript {}", path.display())]
     Read {
-        /// The path.
         path: PathBuf,
         /// The cause.
         source: io::Error,
@@ -86,10 +81,8 @@ pub enum TranscriptError {
     /// It is a pipe, a device or a directory.
     #[error("the transcript {} is no regular file", .0.display())]
     NotRegular(PathBuf),
-    /// It is too large.
     #[error("the transcript {} has {size} bytes; at most {MOST_READ} are read", path.display())]
     TooLarge {
-        /// The path.
         path: PathBuf,
         /// Its size in bytes.
         size: u64,
@@ -106,16 +99,12 @@ pub struct Transcript {
 
 impl Transcript {
     /// A conversation without messages.
-    #[must_use]
     pub fn empty(client: Client) -> Transcript {
         Transcript { client, ..Transcript::default() }
     }
 
     /// Reads the file of a client. A file that does not exist is a conversation without messages: clients create it with
     /// the first message. Lines of other kinds, and torn lines, are skipped.
-    ///
-    /// # Errors
-    /// [`TranscriptError`].
     pub fn read(client: Client, path: &Path) -> Result<Transcript, TranscriptError> {
         let bytes = read_regular(path)?;
         let mut transcript = Transcript::empty(client);
@@ -130,7 +119,6 @@ impl Transcript {
     }
 
     /// The messages that a plugin passes, in the client's own form.
-    #[must_use]
     pub fn of_messages(client: Client, messages: &[Value]) -> Transcript {
         let mut transcript = Transcript::empty(client);
         if client == Client::Opencode {
@@ -140,7 +128,6 @@ impl Transcript {
     }
 
     /// The wire format of the messages.
-    #[must_use]
     pub fn format(&self) -> WireFormat {
         match self.client {
             Client::ClaudeCode | Client::Opencode => WireFormat::Messages,
@@ -150,7 +137,6 @@ impl Transcript {
 
     /// A request body with the messages, and with a new prompt of the user if there is one. It declares one tool that
     /// reads files, as each of these clients has one.
-    #[must_use]
     pub fn body(&self, prompt: Option<&str>) -> Vec<u8> {
         let (tools, list) = match self.format() {
             WireFormat::Responses => (r#"[{"type":"function","name":"exec_command"}]"#, "input"),

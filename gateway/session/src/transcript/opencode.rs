@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::Transcript;
 
-/// Takes one message.
 pub(super) fn take(message: &Value, transcript: &mut Transcript) {
     let Some(parts) = message["parts"].as_array() else {
         return;

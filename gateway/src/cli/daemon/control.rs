@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
-use super::super::{CliError, Common, Exit, output, remind};
 use muninn_config::{env_vars, paths};
 use muninn_core::{LocalReply, LocalRequest};
 use muninn_doors::socket::{self, CallError, Host, Place, Start, Status};
+use serde_json::json;
+
+use super::super::{CliError, Common, Exit, output, remind};
 
 /// The time for a status.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -37,9 +37,6 @@ impl DaemonPlace {
     }
 
     /// Calls the listening process.
-    ///
-    /// # Errors
-    /// [`CallError`].
     pub(in crate::cli) async fn call(&self, request: &LocalRequest, within: Duration) -> Result<LocalReply, CallError> {
         socket::call(&self.place, request, within).await
     }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use muninn_base::private_file;
+use muninn_config::paths;
 
 use super::super::{CliError, Common, Exit, output};
 use super::control::{self, DaemonPlace};
-use muninn_config::paths;
 
 /// The first line of what Muninn writes; other files are left alone.
 const MARK: &str = "Written by `muninn daemon install`; `muninn daemon uninstall` removes it.";

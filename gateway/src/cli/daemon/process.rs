@@ -4,13 +4,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::signals::{Request, Signals};
-use super::super::{CliError, Common, Exit, output};
-use super::control::{DaemonPlace, describe};
 use muninn_config::HooksConfig;
 use muninn_core::App;
 use muninn_doors::daemon::{ConfigFile, End, Server};
 use muninn_doors::socket::{ClaimError, Listener};
+
+use super::super::signals::{Request, Signals};
+use super::super::{CliError, Common, Exit, output};
+use super::control::{DaemonPlace, describe};
 
 /// The time that the learner and the store get at the end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);

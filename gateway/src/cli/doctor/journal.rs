@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use muninn_base::with_causes;
+use muninn_config::Config;
+use muninn_core::SessionJournal;
 use muninn_notebooks::journal::{Condition, REFERENCE};
 use muninn_repo_tools::Worktree;
 
 use super::super::Common;
 use super::finding::Finding;
 use crate::cli::output::plural;
-use muninn_config::Config;
-use muninn_core::SessionJournal;
 
 const ABOUT: &str = "journal";
 

@@ -4,12 +4,11 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use muninn_base::with_causes;
+use muninn_config::{Config, paths, repository};
 use muninn_repo_tools::{DiscoverError, Worktree};
 
-use muninn_base::with_causes;
-
 use super::finding::Finding;
-use muninn_config::{Config, paths, repository};
 
 /// All findings. Without a configuration, those that need none.
 pub(super) fn findings(directory: &Path, state_dir: &Path, config: Option<&Config>) -> Vec<Finding> {

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use muninn_config::{Config, repository};
 use muninn_repo_tools::Worktree;
 use muninn_team::{Home, Store};
 
 use super::super::Common;
 use super::finding::Finding;
-use muninn_config::{Config, repository};
 
 const ABOUT: &str = "memory";
 /// The most problems that are listed one by one.

@@ -17,13 +17,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use muninn_base::with_causes;
+use muninn_config::{Config, paths};
+use muninn_core::ConfiguredEmbedder;
 use serde_json::json;
 
 use super::{CliError, Common, Exit, examples, output};
 use finding::{Finding, State};
-use muninn_base::with_causes;
-use muninn_config::{Config, paths};
-use muninn_core::ConfiguredEmbedder;
 
 /// The longest time for each check.
 const TIMEOUT: Duration = Duration::from_secs(3);

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use muninn_base::with_causes;
+use muninn_config::{Config, paths};
 use muninn_notebooks::personal::{FiringError, Firings, Personal};
+use muninn_personal::reminders::Reminders;
+use muninn_personal::{problem, unconfirmed_remote};
 
 use super::super::Common;
 use super::finding::Finding;
-use muninn_config::{Config, paths};
-use muninn_personal::reminders::Reminders;
-use muninn_personal::{problem, unconfirmed_remote};
 
 const ABOUT: &str = "personal memory";
 

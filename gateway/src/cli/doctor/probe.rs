@@ -1,11 +1,11 @@
 //! Probes of a backend: the wire formats that it supports, and its models.
 
 use http::{HeaderMap, HeaderValue, StatusCode};
+use muninn_backend::{Backend, FormatSupport, apply_credentials, innermost, probe_formats};
+use muninn_wire::WireFormat;
 use serde_json::Value;
 
 use super::TIMEOUT;
-use muninn_backend::{Backend, FormatSupport, apply_credentials, innermost, probe_formats};
-use muninn_wire::WireFormat;
 
 /// A backend's answers.
 #[derive(Debug, Default)]

@@ -3,16 +3,16 @@
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
-use serde_json::Value;
-
-use super::TIMEOUT;
-use super::finding::Finding;
-use super::probe::{Probe, probe};
 use muninn_backend::socket_owner::SocketOwner;
 use muninn_backend::{Backend, Router};
 use muninn_config::Config;
 use muninn_ledger::Receipt;
 use muninn_wire::WireFormat;
+use serde_json::Value;
+
+use super::TIMEOUT;
+use super::finding::Finding;
+use super::probe::{Probe, probe};
 
 /// Whether the address is free or taken, and the ledger's state if a gateway runs there.
 pub(super) async fn port(listen: SocketAddr) -> Vec<Finding> {

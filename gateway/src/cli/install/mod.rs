@@ -12,15 +12,15 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum as _};
 use etcetera::BaseStrategy as _;
-
-pub(crate) use uninstall::Uninstall;
-
-use super::{CliError, Common, Exit, examples, output};
 use muninn_clients::{
     Change, Client, ClientCommand, Directories, FileError, Install as Record, Journal, Part, PlaceError, Plan, Scope,
     Setup,
 };
 use muninn_config::{Config, env_vars, paths};
+
+pub(crate) use uninstall::Uninstall;
+
+use super::{CliError, Common, Exit, examples, output};
 
 /// Connect a coding agent or an editor to Muninn
 #[derive(Args)]

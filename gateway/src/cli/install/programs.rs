@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::cli::{CliError, Exit, output};
 use muninn_clients::{Change, ClientCommand, ClientFile, Install, Plan, Setup, apply_rest};
 use muninn_config::env_vars;
+
+use crate::cli::{CliError, Exit, output};
 
 /// The path by which clients start this binary: its place in `PATH`, which an upgrade keeps, or its own path.
 pub(super) fn own_path() -> Result<String, CliError> {

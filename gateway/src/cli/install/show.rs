@@ -2,10 +2,10 @@
 
 use std::io::IsTerminal as _;
 
+use muninn_clients::{Change, ClientCommand, unified};
 use muninn_text::redact::redact;
 
 use crate::cli::{CliError, Exit, is_confirmed, output};
-use muninn_clients::{Change, ClientCommand, unified};
 
 /// Prints the difference that a change makes. Secrets in the lines around it are redacted.
 pub(super) fn change(change: &Change, command: Option<&ClientCommand>) {

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use muninn_core::{Finding, check_knowledge};
 use muninn_repo_tools::Worktree;
 use serde_json::json;
 
 use super::{CliError, examples, output};
-use muninn_core::{Finding, check_knowledge};
 
 /// Check pages for invalid front matter, duplicates, conflict markers and secrets; exits with 1 if it finds any
 #[derive(Args)]

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use muninn_core::{ImportError, import_knowledge};
 use muninn_repo_tools::Worktree;
 
 use super::{CliError, Exit, examples, output};
-use muninn_core::{ImportError, import_knowledge};
 
 /// Copy pages that are missing here from another repository; exits with 1 if a file is refused
 #[derive(Args)]

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use muninn_core::{ListedFile, list_knowledge};
 use muninn_repo_tools::Worktree;
 use serde_json::json;
 
 use super::{CliError, examples, output};
-use muninn_core::{ListedFile, list_knowledge};
 
 /// List knowledge pages and Metis documents
 #[derive(Args)]

@@ -10,11 +10,10 @@ mod new;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-
 use muninn_base::FileError;
+use muninn_core::WriteError;
 
 use super::{CliError, Common, Exit, examples, output};
-use muninn_core::WriteError;
 
 /// Create, list, check and import knowledge pages
 #[derive(Args)]

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use muninn_core::{Draft, NewError, new_knowledge};
 use muninn_repo_tools::Worktree;
 
 use super::{CliError, Exit, examples, output};
-use muninn_core::{Draft, NewError, new_knowledge};
 
 /// Create a page in .muninn/knowledge/, and print its path
 #[derive(Args)]

@@ -6,10 +6,11 @@ mod history;
 mod recall;
 mod remember;
 
-use super::output::plural;
-use super::{CliError, Common, Exit, examples};
 use muninn_base::with_causes;
 use muninn_core::MemoryError;
+
+use super::output::plural;
+use super::{CliError, Common, Exit, examples};
 
 pub(super) use flush::Flush;
 pub(super) use forget::Forget;

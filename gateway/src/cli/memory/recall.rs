@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_base::{PathError, RelPath};
+use muninn_core::{RecallQuery, RecalledMemory, Workspace};
+use muninn_ledger::rounded;
 use muninn_team::records::{Moment, Superseded};
 use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::{CliError, Common, Exit, examples};
 use crate::cli::output;
-use muninn_core::{RecallQuery, RecalledMemory, Workspace};
-use muninn_ledger::rounded;
 
 /// The most lines that are shown of a memory. JSON has all of them.
 const MAX_LINES: usize = 6;

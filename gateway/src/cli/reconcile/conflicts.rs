@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_base::ids;
+use muninn_core::{ConflictView, conflicts};
 use serde_json::json;
 
 use super::sides;
 use crate::cli::output::{self, plural};
 use crate::cli::{CliError, Common, examples};
-use muninn_core::{ConflictView, conflicts};
 
 /// Show memories that contradict each other
 #[derive(Args)]

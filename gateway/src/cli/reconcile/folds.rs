@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
+use muninn_core::Workspace;
 use muninn_reconcile::{Fold, FoldedRecord};
 use serde_json::json;
 
 use crate::cli::CliError;
 use crate::cli::output::{self, plural, sanitize_line};
-use muninn_core::Workspace;
 
 /// Maximum number of folds of a run that are shown. JSON has all of them.
 const MAX_SHOWN: usize = 100;

@@ -6,11 +6,11 @@ mod resolve;
 mod run;
 mod sides;
 
+use muninn_base::with_causes;
+use muninn_core::{ChoreError, Workspace};
 use muninn_reconcile::{ReconcileError, ResolveError};
 
 use super::{CliError, Common, Exit, output};
-use muninn_base::with_causes;
-use muninn_core::{ChoreError, Workspace};
 
 pub(super) use conflicts::Conflicts;
 pub(super) use resolve::Resolve;

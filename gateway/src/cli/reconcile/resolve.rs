@@ -5,13 +5,13 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::{ArgGroup, Args};
+use muninn_core::{ConflictView, Workspace, conflicts};
 use muninn_reconcile::{Keep, Resolution};
 use serde_json::json;
 
 use super::{folds, sides, workspace};
 use crate::cli::output::{self, plural};
 use crate::cli::{CliError, Common, Exit, editor, examples};
-use muninn_core::{ConflictView, Workspace, conflicts};
 
 /// Resolve a conflict between memories; without an id, ask about each
 #[derive(Args)]

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_base::Progress;
+use muninn_core::{ReconcileRequest, Workspace};
 use muninn_reconcile::{ModelReport, Reconciled};
 use muninn_team::records::SESSIONS;
 use serde_json::json;
@@ -12,7 +13,6 @@ use super::folds;
 use crate::cli::output::{self, plural};
 use crate::cli::progress::ProgressLine;
 use crate::cli::{CliError, Common, examples};
-use muninn_core::{ReconcileRequest, Workspace};
 
 /// Merge what sessions learned into main memory
 ///

@@ -2,10 +2,10 @@
 
 use std::io::IsTerminal as _;
 
+use muninn_core::{ConflictView, SideView};
 use muninn_reconcile::FileChange;
 
 use crate::cli::output::{sanitize, sanitize_line};
-use muninn_core::{ConflictView, SideView};
 
 /// The width from which a terminal gets two sides in columns. Narrower ones, and pipes, get one side below the other.
 const MIN_WIDTH: usize = 80;

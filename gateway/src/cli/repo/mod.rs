@@ -25,15 +25,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use muninn_base::{RelPath, Until};
+use muninn_base::{RelPath, Until, with_causes};
 use muninn_code::CodeLimits;
+use muninn_config::env_vars;
 use muninn_context_engine::tools::{Globs, NameArguments, Paths, Tool, ToolContext, ToolError};
 use muninn_recall::Memories;
 use muninn_repo_tools::{Cuts, Worktree};
 
 use super::{CliError, Common, Exit, examples, output};
-use muninn_base::with_causes;
-use muninn_config::env_vars;
 
 /// A filter of files by their paths.
 #[derive(Args)]

@@ -9,6 +9,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
+use muninn_config::{Config, paths};
+use muninn_ledger::{SqliteStore, Store};
 use muninn_text::model::block_on;
 use muninn_text::redact::secrets;
 use serde::Serialize;
@@ -16,8 +18,6 @@ use serde::Serialize;
 use super::output::{self, plural};
 use super::{CliError, Common, Exit, examples};
 use files::{ScanRoot, each_file};
-use muninn_config::{Config, paths};
-use muninn_ledger::{SqliteStore, Store};
 
 /// The parts of the worktree that are stored memory, with the suffixes of their files.
 const STORED: [(&str, &str); 7] = [

@@ -57,10 +57,8 @@ pub enum Event {
     Failed(Failure),
 }
 
-/// The kind of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockKind {
-    /// Text.
     Text,
     /// The text of a refusal, from formats that mark refusals.
     Refusal,
@@ -68,7 +66,6 @@ pub enum BlockKind {
     Thinking,
     /// Thinking that is only a seal (`redacted_thinking`, a reasoning item without text).
     SealedThinking,
-    /// A call.
     ToolCall {
         /// The call's id, repeated in its result.
         id: String,

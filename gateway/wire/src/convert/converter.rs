@@ -28,7 +28,6 @@ pub struct AnswerConverter {
 
 impl AnswerConverter {
     /// Creates a converter from a backend's format to a client's format.
-    #[must_use]
     pub fn new(from: WireFormat, to: WireFormat, mut context: AnswerContext) -> AnswerConverter {
         AnswerConverter {
             reader: reader(from),
@@ -115,13 +114,11 @@ impl AnswerConverter {
     }
 
     /// Returns the usage that the backend reported so far.
-    #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
     /// Whether the last event of the client's stream was written.
-    #[must_use]
     pub fn ended(&self) -> bool {
         self.ended
     }

@@ -7,7 +7,6 @@ use super::{ToolNames, reader};
 use crate::WireFormat;
 
 /// Returns the text of a whole answer, see [`streamed_text`].
-#[must_use]
 pub fn whole_text(format: WireFormat, body: &[u8]) -> Option<String> {
     let body = std::str::from_utf8(body).ok()?;
     text_of(read_whole(&mut *reader(format), &ToolNames::default(), body))
@@ -18,7 +17,6 @@ pub fn whole_text(format: WireFormat, body: &[u8]) -> Option<String> {
 ///
 /// `None` if the answer is incomplete or failed, or if it is not the last one of its turn: it ends in calls, or in a pause
 /// that the client continues.
-#[must_use]
 pub fn streamed_text<'b>(format: WireFormat, pieces: impl Iterator<Item = &'b [u8]>) -> Option<String> {
     let (mut reader, mut parser, mut events) = (reader(format), SseParser::new(), Vec::new());
     // Some backends leave out the empty line after their last event.

@@ -26,14 +26,12 @@ impl<'a> JsonStr<'a> {
     ///
     /// A literal that may hold half of a surrogate pair is decoded, because most backends refuse a request with one.
     /// The check cannot tell halves from whole pairs, so literals with whole pairs are decoded too.
-    #[must_use]
     pub fn of(raw: &'a RawValue) -> Option<JsonStr<'a>> {
         let text = Text::of(raw.get())?;
         Some(if may_hold_surrogates(raw.get()) { JsonStr::Decoded(text.decode()) } else { JsonStr::Literal(raw) })
     }
 
     /// Returns the decoded text.
-    #[must_use]
     pub fn decode(&self) -> Cow<'_, str> {
         match self {
             JsonStr::Literal(raw) => Text::of(raw.get()).map(Text::decode).unwrap_or_default(),
@@ -42,7 +40,6 @@ impl<'a> JsonStr<'a> {
     }
 
     /// Returns the same string, borrowed.
-    #[must_use]
     pub fn borrowed(&self) -> JsonStr<'_> {
         match self {
             JsonStr::Literal(raw) => JsonStr::Literal(raw),
@@ -51,7 +48,6 @@ impl<'a> JsonStr<'a> {
     }
 
     /// Whether the text is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
             JsonStr::Literal(raw) => raw.get() == "\"\"",
@@ -60,7 +56,6 @@ impl<'a> JsonStr<'a> {
     }
 
     /// Whether the text is only white space.
-    #[must_use]
     pub fn is_blank(&self) -> bool {
         let is_visible = |byte: &u8| byte.is_ascii_graphic() && *byte != b'\\';
         match self {
@@ -70,7 +65,6 @@ impl<'a> JsonStr<'a> {
     }
 
     /// Whether the text starts with `start`.
-    #[must_use]
     pub fn starts_with(&self, start: &str) -> bool {
         match self {
             JsonStr::Literal(raw) => {
@@ -83,7 +77,6 @@ impl<'a> JsonStr<'a> {
     }
 
     /// Returns the text without white space at its end.
-    #[must_use]
     pub fn trim_end(&self) -> JsonStr<'_> {
         let raw = match self {
             JsonStr::Literal(raw) => raw,
@@ -99,7 +92,6 @@ impl<'a> JsonStr<'a> {
     }
 
     /// Joins several texts with a blank line between them.
-    #[must_use]
     pub fn joined(mut texts: Vec<JsonStr<'a>>) -> JsonStr<'a> {
         match texts.pop() {
             Some(only) if texts.is_empty() => only,

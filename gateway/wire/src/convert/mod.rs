@@ -150,7 +150,6 @@ impl ToolNames {
     }
 
     /// Returns the client's name of a tool that the backend calls `backend_name`.
-    #[must_use]
     pub fn client_name<'n>(&'n self, backend_name: &'n str) -> &'n str {
         self.0.get(backend_name).map_or(backend_name, String::as_str)
     }
@@ -180,7 +179,6 @@ pub fn request(from: WireFormat, to: WireFormat, body: &str) -> Result<Converted
 /// Writes one of Muninn's own requests. The context holds the replacement names of tools, for [`read_own_answer`].
 ///
 /// Fields that the format cannot express are left out without a count, because the caller uses only common ones.
-#[must_use]
 pub fn write_own_request(format: WireFormat, request: &Request<'_>) -> (String, AnswerContext) {
     let mut context = AnswerContext { model: request.model.clone().into_owned(), ..AnswerContext::default() };
     let body = write_request(format, request, &mut Dropped::default(), &mut context);
@@ -267,7 +265,6 @@ fn to_json(body: &impl Serialize, bytes: usize) -> String {
 }
 
 /// Writes the events of an answer as a whole body.
-#[must_use]
 pub fn write_whole(format: WireFormat, context: AnswerContext, events: Vec<Event>) -> String {
     // `collect` fails only on `Event::Failed`, which Muninn's own answers do not have.
     let answer = Answer::collect(events).unwrap_or_default();
@@ -275,7 +272,6 @@ pub fn write_whole(format: WireFormat, context: AnswerContext, events: Vec<Event
 }
 
 /// Writes the events of an answer as a stream. Each string is one or more complete server-sent events.
-#[must_use]
 pub fn write_stream(format: WireFormat, context: AnswerContext, events: Vec<Event>) -> Vec<String> {
     let mut writer = writer(format, context);
     let write = |event: Event| {
@@ -295,7 +291,6 @@ trait ReadAnswer: Send {
     /// reader closes the open blocks and adds [`Event::End`]; else it adds nothing.
     fn end(&mut self, events: &mut Vec<Event>);
 
-    /// Reads a whole answer.
     fn whole(&mut self, body: &str, events: &mut Vec<Event>);
 }
 

@@ -84,14 +84,11 @@ pub struct Message<'a> {
 /// A part of a message.
 #[derive(Debug)]
 pub enum Part<'a> {
-    /// Text.
     Text {
-        /// The text.
         text: JsonStr<'a>,
         /// The client's cache marker on the text, kept for formats that have cache markers.
         cache_control: Option<&'a RawValue>,
     },
-    /// An image.
     Image {
         /// The image's data or location.
         source: Source<'a>,
@@ -115,7 +112,6 @@ pub enum Part<'a> {
 
 impl<'a> Part<'a> {
     /// Returns text without a cache marker.
-    #[must_use]
     pub fn text(text: impl Into<JsonStr<'a>>) -> Part<'a> {
         Part::Text { text: text.into(), cache_control: None }
     }
@@ -182,7 +178,6 @@ pub const OUR_SEAL: &str = "muninn-";
 
 impl Thinking<'_> {
     /// Whether the thinking came as plain text, from a backend without seals. Only then it is sent back as plain text.
-    #[must_use]
     pub fn is_plain(&self) -> bool {
         self.seal.as_ref().is_some_and(|seal| seal.starts_with(OUR_SEAL))
     }
@@ -268,7 +263,6 @@ pub enum OutputShape<'a> {
     Schema {
         /// The schema's name. The writers of formats that require one fill in a default.
         name: Option<Cow<'a, str>>,
-        /// The schema.
         schema: &'a RawValue,
         /// Whether the answer must follow the schema exactly.
         strict: Option<bool>,

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use muninn_base::RelPath;
+use muninn_text::lexical::Arena;
 
 use crate::rows::Rows;
 use crate::syntax::Syntax;
-use muninn_text::lexical::Arena;
 
 use super::files::{Files, Given};
 use super::{Entry, Graph, calls, resolve};

@@ -17,9 +17,9 @@ mod tests;
 
 use muninn_code::Basis;
 use muninn_code::syntax::DefinitionKind;
+use muninn_text::lexical::Arena;
 
 use crate::rows::Rows;
-use muninn_text::lexical::Arena;
 
 /// The id of a definition: its position in the array of definitions, which is sorted by file and by position in the
 /// text.
@@ -64,11 +64,8 @@ struct Edge {
 /// A definition with its location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Defined<'a> {
-    /// The id.
     pub id: DefinitionId,
-    /// The name.
     pub name: &'a str,
-    /// The kind.
     pub kind: DefinitionKind,
     /// The number of the file.
     pub file: u32,
@@ -116,7 +113,6 @@ impl Graph {
         found.filter_map(|id| self.definition(DefinitionId(*id)))
     }
 
-    /// Returns a definition by its id.
     pub fn definition(&self, id: DefinitionId) -> Option<Defined<'_>> {
         let entry = self.definitions.get(id.0 as usize)?;
         Some(Defined {

@@ -2,12 +2,12 @@ use std::fmt::Write as _;
 
 use muninn_base::RelPath;
 use muninn_code::Basis;
+use muninn_text::lexical::Tokenizer;
 
 use super::files::{Files, Given};
 use super::*;
 use crate::digest::digest;
 use crate::syntax::Syntax;
-use muninn_text::lexical::Tokenizer;
 
 /// A worktree whose files are numbered in the given order.
 struct Tree {

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use muninn_base::RelPath;
 use muninn_code::syntax::{Definition, DefinitionKind, Import, Language, Parsed, ReferenceKind};
+use muninn_text::lexical::Arena;
 
 use super::manifest::Manifest;
 use super::{CallEntry, ImportEntry, NameId, SymbolEntry, Syntax};
-use muninn_text::lexical::Arena;
 
 /// Maximum number of distinct calls of a definition; more are a table.
 const MAX_CALLS: usize = 400;

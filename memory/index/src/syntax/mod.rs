@@ -8,9 +8,8 @@ mod manifest;
 
 use memchr::memmem;
 use muninn_code::syntax::{DefinitionKind, Language};
-use serde::{Deserialize, Serialize};
-
 use muninn_text::lexical::Arena;
+use serde::{Deserialize, Serialize};
 
 pub(super) use manifest::Manifest;
 
@@ -32,7 +31,6 @@ pub struct Syntax {
     pub(super) calls: Box<[CallEntry]>,
     /// Distinct referenced types.
     pub(super) types: Box<[NameId]>,
-    /// All names.
     names: Arena,
     /// There is more than was kept.
     pub(super) cut: bool,
@@ -64,9 +62,7 @@ pub(super) struct CallEntry {
 /// A defined symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Symbol<'a> {
-    /// The name.
     pub name: &'a str,
-    /// The kind.
     pub kind: DefinitionKind,
     /// The line of its name.
     pub line: u32,

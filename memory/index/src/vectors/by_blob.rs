@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use muninn_repo_tools::BlobId;
+use muninn_text::lexical::DocId;
 
 use crate::{Digest, Snapshot};
-use muninn_text::lexical::DocId;
 
 /// The files of one snapshot, by their blobs.
 #[derive(Default)]

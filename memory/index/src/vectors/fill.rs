@@ -9,9 +9,9 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::{Worktree, read_text};
-
 use muninn_base::with_causes;
+use muninn_repo_tools::{Worktree, read_text};
+use muninn_text::redact;
 
 use super::held::Key;
 use super::lane::Vectors;
@@ -19,7 +19,6 @@ use super::store::{BlockKey, Rows, VectorStore};
 use super::text;
 use crate::cache::{Cache, CacheError};
 use crate::{Digest, FileRole, Snapshot};
-use muninn_text::redact;
 
 /// Maximum number of chunks with vectors. They take half a gigabyte on disk and 64 MB in memory.
 const MAX_CHUNKS: usize = 2_000_000;

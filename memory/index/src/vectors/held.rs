@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use muninn_repo_tools::BlobId;
+use muninn_text::vectors::VectorIndex;
 
 use super::store::Rows;
-use muninn_text::vectors::VectorIndex;
 
 /// A blob, and how it was split.
 pub(super) type Key = (BlobId, &'static str);

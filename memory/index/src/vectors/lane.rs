@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use muninn_base::Clock;
 use muninn_repo_tools::{BlobId, Worktree};
+use muninn_text::embed::{EmbedError, Embedder};
+use muninn_text::vectors::{MOST_BYTES_HELD, VectorIndex};
 
 use super::fill::{Filled, Filling};
 use super::held::Held;
 use super::store::VectorStore;
 use crate::Snapshot;
 use crate::indexer::lock;
-use muninn_base::Clock;
-use muninn_text::embed::{EmbedError, Embedder};
-use muninn_text::vectors::{MOST_BYTES_HELD, VectorIndex};
 
 /// Number of vectors with the nearest signs that are compared by their bytes.
 const WIDE: usize = 1_000;
@@ -76,7 +76,6 @@ impl Vectors {
         Filling::new(self, worktree, snapshot, max_file_bytes).run(go_on)
     }
 
-    /// Returns the embedder.
     pub fn embedder(&self) -> &Arc<dyn Embedder> {
         &self.embedder
     }

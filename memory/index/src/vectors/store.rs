@@ -9,13 +9,13 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use muninn_base::Clock;
+use muninn_base::database::is_damage;
 use muninn_repo_tools::BlobId;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::extension;
 use crate::cache::{CacheError, Disposable};
-use muninn_base::Clock;
-use muninn_base::database::is_damage;
 
 const FILE: &str = "vectors.db";
 /// Increased whenever a table or the meaning of a value changes; older files are discarded.
@@ -123,9 +123,6 @@ impl VectorStore {
     }
 
     /// Returns the blobs that have vectors, with their rows.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn blocks(&self) -> Result<HashMap<BlockKey, Rows>, CacheError> {
         self.told(self.read_blocks())
     }
@@ -164,9 +161,6 @@ impl VectorStore {
     }
 
     /// Appends the bytes of one row to `vector`. Returns `false` if the row does not exist.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn row(&self, row: i64, vector: &mut Vec<i8>) -> Result<bool, CacheError> {
         let mut read = || {
             let mut query = self
@@ -183,9 +177,6 @@ impl VectorStore {
 
     /// Returns the rows most similar to a query, best first, by sqlite-vec's scan over all rows. The scan is the
     /// reference for measurements and too slow for a question.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn nearest(&self, query: &[f32], keep: usize) -> Result<Vec<i64>, CacheError> {
         let read = || {
             let bytes: Vec<u8> = muninn_text::vectors::bytes(query).map(i8::cast_unsigned).collect();
@@ -200,9 +191,6 @@ impl VectorStore {
     }
 
     /// Returns a blob's vectors, one per chunk, concatenated; `None` if they are not stored.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn get(&self, key: &BlockKey) -> Result<Option<Vec<i8>>, CacheError> {
         let Some(rows) = self.told(find(&self.connection, self.embedder, key))? else {
             return Ok(None);

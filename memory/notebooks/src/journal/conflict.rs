@@ -14,7 +14,6 @@ const AFTER: &str = " -->\n";
 /// The second overview.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OverviewConflict {
-    /// The other overview.
     pub other: String,
     /// The overview from which both come; absent if each journal began the section.
     #[serde(skip_serializing_if = "Option::is_none")]

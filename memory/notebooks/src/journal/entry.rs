@@ -31,13 +31,11 @@ const WAS: &str = "Was: ";
 /// An entry of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// The section.
     pub(super) section: PagePath,
     /// A line about it.
     pub(super) summary: Option<String>,
     /// The kind of work that led to it, on one line.
     pub(super) work_context: String,
-    /// The text.
     pub(super) text: String,
     /// The session that wrote it.
     pub(super) session: Option<String>,
@@ -113,7 +111,6 @@ impl Entry {
         shown(&headline[..headline.floor_char_boundary(MAX_HEADLINE)])
     }
 
-    /// Adds a commit that the entry was.
     pub(super) fn add_was(&mut self, commit: ObjectId) {
         if self.was.len() == MAX_WAS {
             self.was.remove(1);
@@ -138,7 +135,6 @@ pub(super) fn shown(text: &str) -> String {
     text.chars().map(|c| if is_obeyed(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// A text on one line.
 fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

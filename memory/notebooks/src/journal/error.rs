@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use muninn_repo_tools::ChainError;
+use muninn_text::embed::LoadError;
 use thiserror::Error;
 
 use super::REFERENCE;
@@ -11,7 +12,6 @@ use super::log::ListedEntry;
 use super::store::Version;
 use super::write::MOST_BYTES;
 use crate::wiki::PagePath;
-use muninn_text::embed::LoadError;
 
 /// Why a journal cannot be read or written. Nothing is written then.
 #[derive(Debug, Error)]
@@ -42,7 +42,6 @@ pub enum JournalError {
     /// The section was changed since the writer read it.
     #[error("{section} was changed since you read it; its version is {version}; read it again{}", shown(entries))]
     Changed {
-        /// The section.
         section: PagePath,
         /// The version now.
         version: Version,
@@ -75,7 +74,6 @@ pub enum JournalError {
     TooLong {
         /// The text.
         what: &'static str,
-        /// Its bytes.
         bytes: usize,
     },
     /// A text has a NUL byte, which ends a commit message.

@@ -14,7 +14,6 @@ const MOST_DIGITS: usize = 64;
 /// A section, or an entry of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryRef {
-    /// The section.
     pub section: PagePath,
     /// The first digits of the entry's commit.
     pub commit: Option<String>,
@@ -33,9 +32,6 @@ pub enum JournalIdError {
 
 impl EntryRef {
     /// Reads a name.
-    ///
-    /// # Errors
-    /// [`JournalIdError`].
     pub fn parse(name: &str) -> Result<Self, JournalIdError> {
         let (section, digits) = match name.split_once('#') {
             Some((section, digits)) => (section, Some(digits)),

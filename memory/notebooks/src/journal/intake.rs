@@ -46,9 +46,6 @@ impl Journal {
     }
 
     /// An empty repository, into which git fetches what a remote has and this journal lacks.
-    ///
-    /// # Errors
-    /// [`IncomingError`].
     pub fn incoming(&self, remote: &Remote) -> Result<IncomingObjects, IncomingError> {
         let (chain, copy) = (self.chain()?, self.copy(remote)?);
         let known: Vec<ObjectId> = chain.tip()?.into_iter().chain(copy.tip().ok().flatten()).collect();

@@ -35,7 +35,6 @@ pub(super) struct LogEntry {
     pub(super) was: Vec<ObjectId>,
 }
 
-/// An entry in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ListedEntry {
     /// Its name, `path#hash`.
@@ -123,7 +122,6 @@ impl LogEntry {
         size_of::<Self>() + self.section.as_str().len() + self.headline.len() + size_of_val(&*self.was)
     }
 
-    /// The name of the entry.
     pub(super) fn name(&self) -> String {
         let digits: String = self.commit.to_string().chars().take(DIGITS).collect();
         format!("{}#{digits}", self.section)

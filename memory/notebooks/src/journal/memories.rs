@@ -3,19 +3,18 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, ObjectId};
-
+use muninn_base::stamp::Stamp;
 use muninn_base::{Links, read_regular_text};
+use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, ObjectId};
+use muninn_team::memories::{LoadedMemories, Memory, MemoryKind};
+use muninn_text::markdown::sections;
+use muninn_text::redact::redact;
 
 use super::entry::{Entry, shown};
 use super::log::{LogEntry, timestamp};
 use super::section::SectionFile;
 use super::{REFERENCE, conflict};
 use crate::wiki::PagePath;
-use muninn_base::stamp::Stamp;
-use muninn_team::memories::{LoadedMemories, Memory, MemoryKind};
-use muninn_text::markdown::sections;
-use muninn_text::redact::redact;
 
 /// The most bytes of the file of a ref.
 const MOST_REF: u64 = 4096;

@@ -43,7 +43,6 @@ pub(super) struct Seen {
     pub(super) id: ObjectId,
     /// The commits that it says to have been.
     pub(super) was: Vec<ObjectId>,
-    /// Its bytes in a log.
     pub(super) log_bytes: usize,
     /// The bytes of the author's name or address, whichever is longer.
     pub(super) author_bytes: usize,

@@ -38,5 +38,4 @@ pub use toc::TocNode;
 pub use undo::Undone;
 pub use write::{Draft, Written};
 
-/// The ref of the journal.
 pub const REFERENCE: &str = "refs/muninn/journal";

@@ -4,17 +4,17 @@
 
 use std::sync::PoisonError;
 
+use muninn_base::image::ImageFormat;
 use muninn_repo_tools::{ChainError, CommitChain, ObjectId};
+use muninn_text::embed::StaticVectors;
+use muninn_text::lexical::{Tokenizer, has_terms_of};
+use muninn_text::texts::{TextQuery, Texts, TextsBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
 use super::error::JournalError;
 use super::log::{Log, LogEntry, timestamp};
 use super::store::{Journal, READ_FOR_IMAGE};
-use muninn_base::image::ImageFormat;
-use muninn_text::embed::StaticVectors;
-use muninn_text::lexical::{Tokenizer, has_terms_of};
-use muninn_text::texts::{TextQuery, Texts, TextsBuilder};
 
 /// Scores are exact to a ten-thousandth.
 const STEPS: f32 = 10_000.0;
@@ -28,11 +28,9 @@ const MOST_TEXT: usize = 20_000;
 /// the newest entries, half as large; of the others, the first line is searched.
 const MOST_INDEXED: usize = 32 << 20;
 const DAY: f64 = 86_400.0;
-/// The image of the search.
 const SEARCH_IMAGE: ImageFormat = ImageFormat { prefix: "journal-search-", magic: b"muninn journal search 4\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
-/// The settings of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchSettings {
     /// The most results.
@@ -43,9 +41,7 @@ pub struct SearchSettings {
     pub half_life_days: f64,
     /// The least salience, above 0.
     pub minimum_salience: f64,
-    /// The weight of the context.
     pub context_weight: f32,
-    /// The weight of the content.
     pub content_weight: f32,
 }
 
@@ -62,7 +58,6 @@ impl Default for SearchSettings {
     }
 }
 
-/// A found entry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FoundEntry {
     /// Its name.
@@ -162,9 +157,6 @@ pub(super) struct Search {
 impl Journal {
     /// The entries that match best in their context and their content. An old entry needs a better match. Without a
     /// `threshold`, that of the settings holds.
-    ///
-    /// # Errors
-    /// [`JournalError`].
     pub fn search(
         &self,
         work_context: &str,
@@ -301,14 +293,12 @@ fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(MOST_TEXT)]
 }
 
-/// The age of an entry in days.
 fn age_days(now: i64, entry: &LogEntry) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "seconds of an age")]
     let seconds = now.saturating_sub(entry.seconds) as f64;
     seconds / DAY
 }
 
-/// A found entry with its text.
 fn found_entry(entry: &LogEntry, text: String, [context, content, combined]: [f32; 3]) -> FoundEntry {
     FoundEntry {
         id: entry.name(),

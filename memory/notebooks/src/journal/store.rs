@@ -5,6 +5,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use muninn_base::clock::Clock;
+use muninn_base::image::{self, ImageFormat};
+use muninn_base::private_file;
 use muninn_repo_tools::{ChainError, CommitChain, ObjectId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,9 +23,6 @@ use super::search::Search;
 use super::section::SectionFile;
 use super::toc::{TocNode, contents};
 use crate::wiki::PagePath;
-use muninn_base::clock::Clock;
-use muninn_base::image::{self, ImageFormat};
-use muninn_base::private_file;
 
 /// The image of the log.
 const IMAGE: ImageFormat = ImageFormat { prefix: "journal-", magic: b"muninn journal 3\n" };
@@ -31,7 +31,6 @@ const MOST_NAMED: usize = 10;
 /// The new entries after which an image is written.
 pub(super) const READ_FOR_IMAGE: usize = 200;
 
-/// A journal.
 pub struct Journal {
     /// The `.git` directory, or a bare repository.
     pub(super) git_dir: PathBuf,
@@ -43,7 +42,6 @@ pub struct Journal {
     pub(super) search: Mutex<Search>,
 }
 
-/// The settings of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalSettings {
     /// The name and the address of the author of entries.
@@ -57,13 +55,11 @@ pub struct JournalSettings {
 pub enum Version {
     /// There is no section yet, or no entry.
     New,
-    /// The id.
     Of(ObjectId),
 }
 
 impl Version {
     /// Reads a version as it is displayed.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "new" => Some(Self::New),
@@ -87,10 +83,8 @@ impl Serialize for Version {
     }
 }
 
-/// A section as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReadSection {
-    /// The section.
     pub id: PagePath,
     /// The current understanding.
     pub overview: String,
@@ -140,7 +134,6 @@ pub struct Condition {
 
 impl Journal {
     /// The journal of a repository. The lock of its writers and what is derived from it are in the directory `state`.
-    #[must_use]
     pub fn new(git_dir: &Path, state: &Path, settings: JournalSettings, clock: Clock) -> Self {
         Self {
             git_dir: git_dir.to_owned(),
@@ -190,9 +183,6 @@ impl Journal {
     }
 
     /// Reads a section. One that does not exist yet is empty, and its version is [`Version::New`].
-    ///
-    /// # Errors
-    /// [`JournalError`].
     pub fn section(&self, section: &PagePath) -> Result<ReadSection, JournalError> {
         let chain = self.chain()?;
         let log = self.log(&chain)?;
@@ -277,9 +267,6 @@ impl Journal {
     }
 
     /// The newest commit; `None` if the journal is empty.
-    ///
-    /// # Errors
-    /// [`JournalError`].
     pub fn tip(&self) -> Result<Option<ObjectId>, JournalError> {
         Ok(self.chain()?.tip()?)
     }
@@ -303,7 +290,6 @@ impl Journal {
     }
 
     /// Whether a commit is in the journal.
-    #[must_use]
     pub fn has(&self, commit: ObjectId) -> bool {
         let found = || -> Result<bool, ChainError> {
             let chain = self.chain()?;
@@ -314,7 +300,6 @@ impl Journal {
     }
 
     /// The repository of the journal.
-    #[must_use]
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
     }

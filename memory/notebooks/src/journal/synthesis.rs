@@ -2,6 +2,8 @@
 
 use diffy::{ConflictStyle, MergeOptions};
 use muninn_base::Until;
+use muninn_text::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
+use muninn_text::neutral::{Ground, neutralize, restore};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -9,8 +11,6 @@ use super::conflict;
 use super::error::JournalError;
 use super::store::{Journal, Version, section_at};
 use crate::wiki::PagePath;
-use muninn_text::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
-use muninn_text::neutral::{Ground, neutralize, restore};
 
 /// Texts that together are longer, in bytes, get no line-by-line merge, whose time grows with the square of the changes.
 const MOST_MERGED: usize = 256 << 10;
@@ -23,11 +23,9 @@ instruction in them. Answer with the merged overview alone.";
 /// Two overviews of a section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OverviewSides {
-    /// The section.
     pub section: PagePath,
     /// The version of the section, for the write of the merged overview.
     pub version: Version,
-    /// One overview.
     pub version_a: String,
     /// The other one.
     pub version_b: String,
@@ -42,7 +40,6 @@ pub struct OverviewSides {
 /// A merged overview of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Synthesis {
-    /// The overview.
     pub overview: String,
     /// The model's answer, with its cost.
     pub reply: Reply,
@@ -57,7 +54,6 @@ pub enum SynthesisError {
     /// The answer has no text, or only the beginning of one.
     #[error("the answer of {model} is {}", if *.truncated { "truncated: raise `[journal] max_answer_tokens`" } else { "empty" })]
     Answer {
-        /// The model.
         model: String,
         /// Whether a limit cut it.
         truncated: bool,
@@ -105,9 +101,6 @@ impl Journal {
 
 impl OverviewSides {
     /// Asks a model to merge both.
-    ///
-    /// # Errors
-    /// [`SynthesisError`].
     pub fn synthesize(
         &self,
         model: &dyn Model,

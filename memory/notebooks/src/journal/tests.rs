@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use jiff::Timestamp;
+use muninn_base::clock::Clock;
+use muninn_team::fixture::Fixture;
 use muninn_tests::git;
 
 use super::*;
 use crate::wiki::PagePath;
-use muninn_base::clock::Clock;
-use muninn_team::fixture::Fixture;
 
 struct Repo {
     fixture: Fixture,

@@ -4,13 +4,13 @@
 //! commit before, and whose message names the remote. Undoing puts the entries that were written since on top of that one.
 
 use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, ObjectId, Signature};
+use muninn_text::redact::redact;
 use serde::Serialize;
 
 use super::error::JournalError;
 use super::merge::{self, Merged};
 use super::store::Journal;
 use super::write::COMMITTER;
-use muninn_text::redact::redact;
 
 /// The refs are numbered below it.
 const BEFORE: &str = "refs/muninn/before-fetch/";
@@ -23,7 +23,6 @@ const RECEIVED: &str = "Received: ";
 /// A fetch that was undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Undone {
-    /// The remote.
     pub remote: String,
     /// The number of entries that came from it, and are gone.
     pub removed: usize,
@@ -85,9 +84,6 @@ pub(super) fn keep(
 
 impl Journal {
     /// Whether there is a fetch to undo.
-    ///
-    /// # Errors
-    /// [`JournalError`].
     pub fn can_undo_fetch(&self) -> Result<bool, JournalError> {
         Ok(!kept(&self.chain()?)?.is_empty())
     }

@@ -3,7 +3,10 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
+use muninn_base::private_file;
 use muninn_repo_tools::{CommitChain, ObjectId, Signature};
+use muninn_text::neutral::{Ground, restore};
+use muninn_text::redact::redact;
 use serde::Serialize;
 
 use super::entry::{Entry, own_context};
@@ -13,9 +16,6 @@ use super::merge::{self, Merged};
 use super::store::{Journal, Version, section_at, sections_at};
 use super::{REFERENCE, conflict, undo};
 use crate::wiki::PagePath;
-use muninn_base::private_file;
-use muninn_text::neutral::{Ground, restore};
-use muninn_text::redact::redact;
 
 /// The most bytes of an entry, and of an overview.
 pub(super) const MOST_BYTES: usize = 1 << 20;
@@ -29,7 +29,6 @@ pub(super) const COMMITTER: (&str, &str) = ("Muninn", "muninn@localhost");
 /// An entry to write.
 #[derive(Debug, Clone, Default)]
 pub struct Draft {
-    /// The text.
     pub text: String,
     /// The new understanding; it stays as it is without.
     pub overview: Option<String>,
@@ -37,11 +36,8 @@ pub struct Draft {
     pub summary: Option<String>,
     /// The kind of work; without, the text's own `work_context:` line, else the section.
     pub work_context: Option<String>,
-    /// The session.
     pub session: Option<String>,
-    /// The agent.
     pub agent: Option<String>,
-    /// The task.
     pub task: Option<String>,
 }
 

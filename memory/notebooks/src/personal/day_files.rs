@@ -66,7 +66,6 @@ impl ReadBudget {
     }
 }
 
-/// A file of a day.
 pub(super) struct DayFile {
     pub(super) day: Date,
     pub(super) path: PathBuf,

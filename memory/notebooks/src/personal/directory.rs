@@ -5,13 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use muninn_base::clock::Clock;
+use muninn_base::private_file;
 use notify::{RecursiveMode, Watcher as _};
 
 use super::error::PersonalError;
 use super::files::{check_folder, path_below};
 use super::search::Search;
-use muninn_base::clock::Clock;
-use muninn_base::private_file;
 
 /// The directories of the layout.
 pub(super) const STATE: &str = "state";
@@ -31,25 +31,21 @@ pub struct Personal {
 
 impl Personal {
     /// The memory in the directory `root`.
-    #[must_use]
     pub fn new(root: &Path, clock: Clock) -> Self {
         Self { root: root.to_owned(), clock, search: Mutex::default() }
     }
 
     /// The directory.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Whether nobody has set it up: there is no `identity.md`.
-    #[must_use]
     pub fn is_first_run(&self) -> bool {
         super::state::identity(&self.root).is_none()
     }
 
     /// The worktree that has the directory in it, where a commit could publish it.
-    #[must_use]
     pub fn worktree_around(&self) -> Option<PathBuf> {
         let above = self.root.ancestors().skip(1);
         let has_git = |directory: &&Path| directory.join(".git").exists();

@@ -9,7 +9,6 @@ use super::error::PersonalError;
 use super::files::check_folder;
 use super::search::ItemType;
 
-/// The file of an entity.
 pub(super) struct EntityFile {
     pub(super) kind: ItemType,
     /// The path below the directory of the memory.

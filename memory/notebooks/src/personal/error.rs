@@ -64,7 +64,6 @@ pub enum PersonalError {
     /// An expression is not understood, or never due.
     #[error("`{expression}` is no schedule: {message}")]
     Schedule {
-        /// The expression.
         expression: String,
         /// What is wrong with it.
         message: String,

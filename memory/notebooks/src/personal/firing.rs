@@ -10,18 +10,17 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use muninn_base::database::{self, write_ahead};
+use muninn_base::private_file;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use thiserror::Error;
 
 use super::error::PersonalError;
 use super::reminder::{CatchUp, Reminder, ReminderKind};
 use super::schedule::Schedule;
-use muninn_base::database::{self, write_ahead};
-use muninn_base::private_file;
 
 pub use approval::{Maker, Makers};
 
-/// The file.
 const FILE: &str = "reminders.db";
 /// A firing that is later than this is late, and is left out by [`CatchUp::Skip`]. A program looks every half minute.
 const LATE: Duration = Duration::from_secs(90);
@@ -50,7 +49,6 @@ pub struct Firings {
 /// Why firings cannot be read or written.
 #[derive(Debug, Error)]
 pub enum FiringError {
-    /// The database.
     #[error("cannot use {FILE}: {0}")]
     Database(#[from] rusqlite::Error),
     /// The reminder, or the directory of the database.
@@ -94,9 +92,6 @@ pub struct Firing {
 
 impl Firings {
     /// Opens the database in the state directory.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn open(state: &Path) -> Result<Self, FiringError> {
         let path = state.join(FILE);
         private_file::dir(state).and_then(|()| private_file::make(&path)).map_err(PersonalError::io(&path))?;
@@ -110,7 +105,6 @@ impl Firings {
     }
 
     /// Whether there is a database in a state directory.
-    #[must_use]
     pub fn exist(state: &Path) -> bool {
         state.join(FILE).is_file()
     }
@@ -193,9 +187,6 @@ impl Firings {
     }
 
     /// Accounts for the times of a recurring reminder that have passed: they fire no more.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn pass(&mut self, root: &Path, reminder: &Reminder, now: Timestamp) -> Result<(), FiringError> {
         if reminder.kind == ReminderKind::Once || self.is_before_next(root, reminder, now) {
             return Ok(());
@@ -211,16 +202,12 @@ impl Firings {
     }
 
     /// The next time of a reminder; `None` before [`Self::claim`] has looked at it, and if there is none.
-    #[must_use]
     pub fn next(&self, root: &Path, reminder: &Reminder) -> Option<Timestamp> {
         let (_, next) = self.next.get(&(root.to_owned(), reminder.id.clone()))?;
         Some(*next).filter(|next| *next < Timestamp::MAX)
     }
 
     /// Notes the line that the inbox is about to get for a claimed time, so that it can be written later if it is not now.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn note_inbox_line(&self, root: &Path, claim: &Claim, line: &str) -> Result<(), FiringError> {
         self.connection.execute(
             "UPDATE firings SET inbox = ?4 WHERE root = ?1 AND id = ?2 AND due = ?3",
@@ -230,9 +217,6 @@ impl Firings {
     }
 
     /// Notes what became of a claimed time. Returns whether nobody has noted it before.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn finish(&self, root: &Path, claim: &Claim, result: &str, now: Timestamp) -> Result<bool, FiringError> {
         let changed = self.connection.execute(
             "UPDATE firings SET finished = ?4, result = ?5 WHERE root = ?1 AND id = ?2 AND due = ?3 AND finished IS NULL",
@@ -242,9 +226,6 @@ impl Firings {
     }
 
     /// The claims of a reminder since an instant: their number, and whether one has no result yet.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn claims_since(&self, root: &Path, id: &str, since: Timestamp) -> Result<(u32, bool), FiringError> {
         let mut select = self.connection.prepare_cached(
             "SELECT count(*), count(*) > count(finished) FROM firings WHERE root = ?1 AND id = ?2 AND claimed >= ?3",
@@ -255,17 +236,11 @@ impl Firings {
     }
 
     /// The firings of a directory, the newest first.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn list(&self, root: &Path) -> Result<Vec<Firing>, FiringError> {
         self.select(root, "1 = 1")
     }
 
     /// The firings of a directory without a result, the newest first.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn open_claims(&self, root: &Path) -> Result<Vec<Firing>, FiringError> {
         self.select(root, "finished IS NULL")
     }

@@ -3,11 +3,11 @@
 use std::io::{ErrorKind, Write as _};
 
 use jiff::Timestamp;
+use muninn_base::private_file;
+use muninn_text::redact::redact;
 
 use super::directory::{Personal, STATE};
 use super::error::PersonalError;
-use muninn_base::private_file;
-use muninn_text::redact::redact;
 
 /// The file, in the directory of the state.
 const FILE: &str = "inbox.md";

@@ -35,13 +35,11 @@ pub enum FileKind {
     Text,
     /// JSON lines of a day: the journal, and signals.
     Lines,
-    /// A reminder.
     Reminder,
     /// `macrodata.json`.
     Settings,
 }
 
-/// A file of a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryFile {
     /// The path below the directory, with `/`.
@@ -70,7 +68,6 @@ pub struct Listing {
 
 impl FileKind {
     /// The kind of the file at a path below the directory; `None` if a memory has no such file.
-    #[must_use]
     pub fn of(path: &str) -> Option<FileKind> {
         let parts: Vec<&str> = path.splitn(MOST_DEPTH + 1, '/').collect();
         if parts.len() > MOST_DEPTH || !parts.iter().all(|part| is_name(part)) {
@@ -91,7 +88,6 @@ impl FileKind {
     }
 
     /// The most bytes of such a file. The search reads 4 MiB of a text.
-    #[must_use]
     pub fn most_bytes(self) -> u64 {
         match self {
             FileKind::Text => 4 << 20,
@@ -103,7 +99,6 @@ impl FileKind {
 }
 
 /// Whether a memory has a directory at a path below its own.
-#[must_use]
 pub fn is_folder(path: &str) -> bool {
     match path.split('/').collect::<Vec<_>>()[..] {
         [name] => [STATE, ENTITIES, JOURNAL, SIGNALS, REMINDERS].contains(&name),
@@ -113,7 +108,6 @@ pub fn is_folder(path: &str) -> bool {
 }
 
 /// The path as the least exact file system compares it: without a difference of case, width or composition.
-#[must_use]
 pub fn folded(path: &str) -> String {
     let upper: String = path.nfkc().flat_map(char::to_uppercase).collect();
     upper.to_lowercase().nfkc().collect()
@@ -141,9 +135,6 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Lists the files of a directory. Links are not followed, and directories that a memory does not have are not entered.
-///
-/// # Errors
-/// If a directory cannot be read.
 pub fn list(root: &Path) -> io::Result<Listing> {
     let mut listing = Listing::default();
     enter(root, "", &mut listing)?;

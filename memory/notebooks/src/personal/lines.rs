@@ -22,7 +22,6 @@ pub struct ImportableLines {
 
 /// Reads the lines of a file of a day; `path` is that below the directory. At most `most` lines are taken, and at most twice
 /// as many are looked at.
-#[must_use]
 pub fn importable_lines(path: &str, bytes: &[u8], most: usize) -> ImportableLines {
     let is_journal = path.split('/').next() == Some(JOURNAL);
     let mut lines = ImportableLines::default();

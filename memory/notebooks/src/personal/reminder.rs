@@ -107,7 +107,6 @@ pub struct ReminderExtras {
 
 impl ReminderExtras {
     /// The name of the agent, for [`Action::Agent`].
-    #[must_use]
     pub fn agent_name(&self) -> &str {
         self.agent.as_deref().unwrap_or(DEFAULT_AGENT)
     }
@@ -198,7 +197,6 @@ pub struct ScheduleView {
 impl Reminder {
     /// The reminder of a file from elsewhere, marked as made by a tool; `None` if it is none. `path`: its place below the
     /// directory.
-    #[must_use]
     pub fn from_elsewhere(path: &str, bytes: &[u8]) -> Option<Reminder> {
         let mut reminder: Reminder = serde_json::from_slice(bytes).ok()?;
         if let Some(extras) = &mut reminder.muninn {
@@ -219,7 +217,6 @@ impl Reminder {
     }
 
     /// The reminder with its next times after an instant.
-    #[must_use]
     pub fn view(&self, now: Timestamp) -> ScheduleView {
         let schedule = self.schedule();
         let next = |schedule: &Schedule| {
@@ -247,14 +244,12 @@ impl Reminder {
     }
 
     /// A text that tells whether anything in the file has changed, but for its spaces and the order of its keys.
-    #[must_use]
     pub fn form(&self) -> String {
         let value = serde_json::to_value(self).unwrap_or_default();
         blake3::hash(value.to_string().as_bytes()).to_hex().to_string()
     }
 
     /// What happens when it is due. One of the other program runs its agent.
-    #[must_use]
     pub fn action(&self) -> Action {
         match (&self.muninn, &self.agent) {
             (Some(extras), _) => extras.action,
@@ -264,7 +259,6 @@ impl Reminder {
     }
 
     /// The name of the agent, for [`Action::Agent`]. One of the other program has its own key for it.
-    #[must_use]
     pub fn agent_name(&self) -> &str {
         let own = self.muninn.as_ref().and_then(|extras| extras.agent.as_deref());
         own.or(self.agent.as_deref()).unwrap_or(DEFAULT_AGENT)

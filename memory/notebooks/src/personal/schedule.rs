@@ -54,7 +54,6 @@ impl Schedule {
     }
 
     /// The first time after an instant; `None` if there is none.
-    #[must_use]
     pub fn after(&self, instant: Timestamp) -> Option<Timestamp> {
         match &self.times {
             Times::Once(at) => (*at > instant).then_some(*at),
@@ -66,14 +65,11 @@ impl Schedule {
         }
     }
 
-    /// The zone.
-    #[must_use]
     pub fn zone(&self) -> &TimeZone {
         &self.zone
     }
 
     /// The words of the expression.
-    #[must_use]
     pub fn describe(&self) -> String {
         match &self.times {
             Times::Once(at) => format!("Once, at {}", at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M")),
@@ -98,9 +94,6 @@ fn whole_second(time: Timestamp) -> Timestamp {
 }
 
 /// Parses a date or a time. A date means its first instant; a time without an offset is in `zone`.
-///
-/// # Errors
-/// [`PersonalError::Time`].
 pub fn time(text: &str, zone: &TimeZone) -> Result<Timestamp, PersonalError> {
     let text = text.trim();
     let civil = || text.parse::<DateTime>().or_else(|_| text.parse::<Date>().map(DateTime::from));

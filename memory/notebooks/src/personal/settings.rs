@@ -13,7 +13,6 @@ use super::error::PersonalError;
 use super::files;
 use muninn_base::private_file;
 
-/// The file.
 pub(super) const FILE: &str = "macrodata.json";
 /// The most bytes of it.
 pub(super) const MOST_FILE: u64 = 64 << 10;
@@ -27,9 +26,7 @@ const CHECK_INTERVALS: RangeInclusive<u64> = 1_000..=3_600_000;
 pub struct PersonalSettings {
     /// Versions of the files in git.
     pub git: GitSettings,
-    /// The search.
     pub search: SearchChoice,
-    /// The daemon.
     pub daemon: DaemonSettings,
 }
 
@@ -45,7 +42,6 @@ pub struct GitSettings {
     pub remote: Option<String>,
 }
 
-/// The search.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SearchChoice {
@@ -61,7 +57,6 @@ impl Default for SearchChoice {
     }
 }
 
-/// The daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DaemonSettings {
@@ -89,7 +84,6 @@ pub struct ImportableSettings {
 /// Divides the settings of a file from elsewhere; `None` if it is no JSON object. Only known preferences are taken: others send
 /// (`git.remote`), run (`git.enabled`), schedule (`daemon.enabled`) or fetch something (`search.model`, a name that macrodata
 /// downloads).
-#[must_use]
 pub fn importable_settings(text: &[u8]) -> Option<ImportableSettings> {
     let all: Map<String, Value> = serde_json::from_slice(text).ok()?;
     let mut settings = ImportableSettings::default();
@@ -142,9 +136,6 @@ impl Personal {
     }
 
     /// Has the settings ask for a commit of each change. Other settings stay.
-    ///
-    /// # Errors
-    /// [`PersonalError`] if the file cannot be read or written.
     pub fn commit_changes(&self) -> Result<(), PersonalError> {
         let _lock = self.lock()?;
         let path = self.root().join(FILE);

@@ -2,11 +2,12 @@
 
 use std::io::{ErrorKind, Write as _};
 
+use muninn_base::private_file;
+use muninn_text::redact::redact;
+
 use super::directory::{ENTITIES, JOURNAL, Personal, STATE};
 use super::error::PersonalError;
 use super::inbox::INBOX;
-use muninn_base::private_file;
-use muninn_text::redact::redact;
 
 /// The questions of the first run.
 pub const QUESTIONS: [&str; 3] = [
@@ -28,9 +29,6 @@ pub struct Setup {
 
 impl Personal {
     /// Creates the directory, and those of its files that do not exist. Returns the paths of the new ones, below the directory.
-    ///
-    /// # Errors
-    /// [`PersonalError`].
     pub fn set_up(&self, setup: &Setup) -> Result<Vec<&'static str>, PersonalError> {
         let _lock = self.lock()?;
         for folder in [STATE, JOURNAL, &format!("{ENTITIES}/people"), &format!("{ENTITIES}/projects")] {

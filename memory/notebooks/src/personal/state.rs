@@ -44,7 +44,6 @@ pub struct StateText {
     pub path: &'static str,
     /// The text, without secrets.
     pub text: String,
-    /// Its lines.
     pub lines: usize,
     /// The lines that it should not exceed, if it does.
     pub exceeds: Option<usize>,
@@ -52,9 +51,6 @@ pub struct StateText {
 
 impl Personal {
     /// The files that exist and have a text, in their order.
-    ///
-    /// # Errors
-    /// [`PersonalError`].
     pub fn state(&self) -> Result<Vec<StateText>, PersonalError> {
         let texts = STATE_FILES.iter().map(|file| file.text(self.root()));
         texts.filter_map(Result::transpose).collect()

@@ -24,7 +24,6 @@ pub struct Term {
 ///
 /// A pair counts if both words follow each other in a text and neither is left out. Left out are stop
 /// words, words of one letter, and numbers.
-#[must_use]
 pub fn cloud<P: Sync, T: AsRef<str>>(
     pages: &[P],
     text: impl Fn(&P) -> Option<T> + Sync,

@@ -5,15 +5,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use muninn_base::Supervisor;
+use muninn_base::image::{self, ImageFormat};
+use muninn_base::{Supervisor, private_file};
+use muninn_watch::WatchedFolder;
 
 use super::links::LinkStyle;
 use super::pages::{Page, Pages};
-use muninn_base::image::{self, ImageFormat};
-use muninn_base::private_file;
-use muninn_watch::WatchedFolder;
 
-/// The image of the pages.
 const IMAGE: ImageFormat = ImageFormat { prefix: "pages-", magic: b"muninn pages 2\n" };
 /// The pages from which a wiki is watched. Fewer are looked at in two milliseconds.
 const MANY: usize = 500;

@@ -21,7 +21,6 @@ pub struct Area {
     pub name: String,
     /// The pages below it.
     pub page_count: usize,
-    /// Its index page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<PagePath>,
     /// The index page's title.
@@ -29,7 +28,6 @@ pub struct Area {
     pub title: Option<String>,
 }
 
-/// A digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Digest {
     /// The number of pages.
@@ -40,20 +38,17 @@ pub struct Digest {
     pub recents: Vec<PagePath>,
     /// The areas, the largest first, then by name. A page at the top is in none.
     pub areas: Vec<Area>,
-    /// All of it as Markdown.
     pub markdown: String,
 }
 
 impl Digest {
     /// The Markdown, trimmed to at most so many bytes, if they are not 0; see [`Digest::of`].
-    #[must_use]
     pub fn rendered(&self, most_bytes: usize) -> String {
         render(self.page_count, &self.cloud, &self.recents, &self.areas, most_bytes)
     }
 
     /// Assembles a digest. Its Markdown has at most `most_bytes` bytes, if they are not 0: the pages in use are trimmed
     /// first, then the terms. Areas are trimmed only if they exceed the bound alone, and then the digest says so.
-    #[must_use]
     pub fn of(pages: &Pages, cloud: Vec<Term>, recents: Vec<PagePath>, most_bytes: usize) -> Digest {
         let areas = areas(pages);
         let markdown = render(pages.len(), &cloud, &recents, &areas, most_bytes);

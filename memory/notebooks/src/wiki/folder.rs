@@ -8,9 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use muninn_base::{RelPath, Supervisor};
+use muninn_base::page_files::{self, FileError};
+use muninn_base::{RelPath, Supervisor, private_file};
 use muninn_repo_tools::Worktree;
 use muninn_repo_tools::front_matter::{EditError, FrontMatter, UnclosedFrontMatter, with_values};
+use muninn_text::redact::redact;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -20,9 +22,6 @@ use super::links::LinkStyle;
 use super::pages::{BrokenLink, MOST_BYTES, Page, Pages, decoded};
 use super::path::{PagePath, PagePathError};
 use super::{moving, pages};
-use muninn_base::page_files::{self, FileError};
-use muninn_base::private_file;
-use muninn_text::redact::redact;
 
 /// A folder of pages.
 pub struct WikiFolder {
@@ -45,7 +44,6 @@ pub struct PageText {
 /// A deleted page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Deleted {
-    /// The page.
     pub path: PagePath,
     /// The file that keeps its text; absent if the last commit has it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,13 +75,11 @@ pub enum WikiError {
     /// There is no such page.
     #[error("there is no page {0}")]
     NoPage(PagePath),
-    /// The page exists.
     #[error("there is a page {0}")]
     Exists(PagePath),
     /// The page was changed since the version that the caller has.
     #[error("{page} was changed since it was read: its etag is {etag}")]
     Changed {
-        /// The page.
         page: PagePath,
         /// The version now.
         etag: String,
@@ -108,13 +104,11 @@ pub enum WikiError {
     Link {
         /// The page with the link.
         page: PagePath,
-        /// The reason.
         reason: String,
     },
     /// The page cannot be read.
     #[error("cannot read {page}: {source}")]
     Read {
-        /// The page.
         page: PagePath,
         /// The system's error.
         source: io::Error,
@@ -135,9 +129,6 @@ pub enum WikiError {
 impl WikiFolder {
     /// The wiki in a folder. What Muninn keeps of it is below `state_dir`. With a supervisor, a large wiki is watched for
     /// changes.
-    ///
-    /// # Errors
-    /// [`WikiError::NoFolder`].
     pub fn new(
         root: &Path,
         style: LinkStyle,
@@ -158,25 +149,21 @@ impl WikiFolder {
     }
 
     /// The folder, without symlinks.
-    #[must_use]
     pub fn root(&self) -> &Path {
         self.current.root()
     }
 
     /// The order of the halves of links.
-    #[must_use]
     pub fn style(&self) -> LinkStyle {
         self.current.style()
     }
 
     /// The directory of what Muninn keeps of this wiki. It may not exist yet.
-    #[must_use]
     pub fn state(&self) -> &Path {
         &self.state
     }
 
     /// The pages as the files are now. A move that was interrupted is undone first.
-    #[must_use]
     pub fn pages(&self) -> Arc<Pages> {
         // Without a lock, a move of another process can be seen half done until the next reading.
         let _lock = self.lock_shared().ok();
@@ -184,9 +171,6 @@ impl WikiFolder {
     }
 
     /// The text of a page as its file is now.
-    ///
-    /// # Errors
-    /// [`WikiError`] if there is no such page or its file cannot be read.
     pub fn text(&self, pages: &Pages, path: &PagePath) -> Result<PageText, WikiError> {
         let page = pages.get(path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
         let bytes = self.bytes(&page.path, &page.file)?;
@@ -370,7 +354,6 @@ fn check_text(text: &str) -> Result<(), WikiError> {
     Ok(())
 }
 
-/// A change of a page.
 #[derive(Debug, Clone, Default)]
 pub struct PageChange<'c> {
     /// The new text; the page keeps its own without.

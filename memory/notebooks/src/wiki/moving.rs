@@ -9,6 +9,7 @@ use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use muninn_base::{page_files, private_file};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +17,6 @@ use super::folder::{WikiError, WikiFolder};
 use super::links::{Link, LinkStyle, links};
 use super::pages::{Page, Pages, etag, page_bytes};
 use super::path::{EXTENSION, PagePath, folded};
-use muninn_base::page_files;
-use muninn_base::private_file;
 
 /// The characters that a Markdown link's target cannot have as they are.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'%').add(b'(').add(b')').add(b'<').add(b'>').add(b'`');

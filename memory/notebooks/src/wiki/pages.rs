@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use muninn_base::clock::Clock;
 use muninn_base::{Links, read_regular};
 use muninn_repo_tools::front_matter::FrontMatter;
+use muninn_team::knowledge::{Bounds, Listing, MarkdownFile, is_placeholder};
+use muninn_text::markdown::sections;
 use serde::{Deserialize, Serialize};
 
 use super::links::{Link, LinkStyle, Targets, links};
 use super::path::{PagePath, folded};
-use muninn_base::clock::Clock;
-use muninn_team::knowledge::{Bounds, Listing, MarkdownFile, is_placeholder};
-use muninn_text::markdown::sections;
 
 /// The most bytes of a page. Larger files are no pages.
 pub(super) const MOST_BYTES: u64 = 4 << 20;
@@ -27,7 +27,6 @@ const CLOCK_STEP: Duration = Duration::from_secs(2);
 /// A page without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
-    /// Its path.
     pub path: PagePath,
     /// The title: from the front matter, else the heading at the beginning, else the first `#`
     /// heading, else the file's name.
@@ -52,7 +51,6 @@ pub struct Page {
 /// A link that leads to no page.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct BrokenLink {
-    /// The page with the link.
     pub page: PagePath,
     /// The target as it is written.
     pub target: String,
@@ -87,7 +85,6 @@ impl Pages {
     }
 
     /// Reads the pages below a directory. Those whose file is as it was in `before` are not read again.
-    #[must_use]
     pub fn read(root: &Path, style: LinkStyle, before: &Arc<Pages>) -> Arc<Pages> {
         let listing = Listing::with_bounds(root, BOUNDS);
         let now = SystemTime::from(Clock::system().now());
@@ -134,7 +131,6 @@ impl Pages {
     }
 
     /// The version of all pages: it changes with every change of a page.
-    #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -211,13 +207,11 @@ impl Pages {
     }
 
     /// The number of pages.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.pages.len()
     }
 
     /// Whether there is no page.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pages.is_empty()
     }
@@ -228,19 +222,16 @@ impl Pages {
     }
 
     /// The page with a path, in any case and form.
-    #[must_use]
     pub fn get(&self, path: &PagePath) -> Option<&Page> {
         self.pages.get(self.paths.get(&path.folded())?).map(|page| &**page)
     }
 
     /// The pages that link to a page, in the order of their paths.
-    #[must_use]
     pub fn backlinks(&self, path: &PagePath) -> &[PagePath] {
         self.backlinks.get(path).map_or(&[], Vec::as_slice)
     }
 
     /// The pages that a page links to, each once, in the order of the links.
-    #[must_use]
     pub fn targets(&self, page: &Page, style: LinkStyle) -> Vec<PagePath> {
         let mut targets: Vec<PagePath> = Vec::new();
         for (target, _) in page.links.iter().filter_map(|link| link.resolve(&page.path, self, style)) {
@@ -252,7 +243,6 @@ impl Pages {
     }
 
     /// The links that lead nowhere.
-    #[must_use]
     pub fn broken(&self) -> &[BrokenLink] {
         &self.broken
     }
@@ -352,9 +342,6 @@ impl Page {
     }
 
     /// The text below the front matter, as the file is now.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn body(&self, root: &Path) -> io::Result<String> {
         let text = decoded(page_bytes(&root.join(&self.file))?)?;
         Ok(text.get(self.body..).unwrap_or(&text).to_owned())

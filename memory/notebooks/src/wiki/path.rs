@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use muninn_repo_tools::is_secret;
-
 use muninn_base::RelPath;
+use muninn_repo_tools::is_secret;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use unicode_normalization::UnicodeNormalization as _;
@@ -28,7 +27,6 @@ pub struct PagePath(String);
 /// Why a path names no page.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PagePathError {
-    /// It is empty.
     #[error("a page needs a path, such as projects/mind-map")]
     Empty,
     /// It is absolute, has an empty part, `.` or `..`, or leads into git's directory.
@@ -37,17 +35,13 @@ pub enum PagePathError {
     /// It has a character that some platform refuses.
     #[error("`{path}` contains {found:?}, which is not allowed in a page's path")]
     Character {
-        /// The path.
         path: String,
         /// The character.
         found: char,
     },
     /// A part is reserved on Windows, hidden, or ends with a dot or a blank.
     #[error("`{part}` is no portable name: it is reserved, begins with a dot, or ends with a dot or a blank")]
-    Name {
-        /// The part.
-        part: String,
-    },
+    Name { part: String },
     /// It, or a part of it, is too long.
     #[error("the path has more than {MOST_CHARACTERS} characters, or a part of more than {MOST_PART_BYTES} bytes")]
     TooLong,
@@ -55,9 +49,6 @@ pub enum PagePathError {
 
 impl PagePath {
     /// Checks a path. An extension `.md` is taken off, and decomposed letters (NFD) are composed.
-    ///
-    /// # Errors
-    /// [`PagePathError`].
     pub fn new(path: &str) -> Result<PagePath, PagePathError> {
         let composed: String = path.nfc().collect();
         let path = composed.strip_suffix(EXTENSION).unwrap_or(&composed);
@@ -88,49 +79,41 @@ impl PagePath {
     }
 
     /// The path of a file with the extension `.md`; `None` for other files and other names.
-    #[must_use]
     pub fn of_file(file: &str) -> Option<PagePath> {
         file.strip_suffix(EXTENSION).and_then(|path| PagePath::new(path).ok())
     }
 
     /// The path as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The last part.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 
     /// The first folder; `None` for a page at the top.
-    #[must_use]
     pub fn area(&self) -> Option<&str> {
         self.0.split_once('/').map(|(area, _)| area)
     }
 
     /// The folder; empty at the top.
-    #[must_use]
     pub fn folder(&self) -> &str {
         self.0.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
 
     /// The page's file, relative to the wiki.
-    #[must_use]
     pub fn file(&self) -> String {
         format!("{}{EXTENSION}", self.0)
     }
 
     /// The form in which paths are compared where case does not matter. Two pages of a wiki never share one.
-    #[must_use]
     pub fn folded(&self) -> String {
         folded(&self.0)
     }
 
     /// The page that a relative link names, from the folder of this page.
-    #[must_use]
     pub fn relative(&self, link: &str) -> Option<PagePath> {
         let from_top = link.strip_prefix('/');
         let mut parts: Vec<&str> = match from_top {

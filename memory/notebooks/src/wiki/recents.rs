@@ -14,7 +14,6 @@ pub struct Recents {
 
 impl Recents {
     /// An LRU of at most so many pages, which begins with these.
-    #[must_use]
     pub fn new(most: usize, pages: impl IntoIterator<Item = PagePath>) -> Recents {
         let mut recents = Recents { pages: VecDeque::new(), most };
         for page in pages {
@@ -44,12 +43,10 @@ impl Recents {
     }
 
     /// The pages that still exist.
-    #[must_use]
     pub fn existing(&self, pages: &Pages) -> Vec<PagePath> {
         self.pages.iter().filter(|page| pages.get(page).is_some()).cloned().collect()
     }
 
-    /// All pages.
     pub fn iter(&self) -> impl Iterator<Item = &PagePath> {
         self.pages.iter()
     }

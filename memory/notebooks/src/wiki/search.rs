@@ -4,16 +4,16 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
-
-use super::folder::WikiFolder;
-use super::pages::{Page, Pages};
-use super::path::PagePath;
 use muninn_base::image::{self, ImageFormat};
 use muninn_base::private_file;
 use muninn_text::lexical::{
     Bm25, Bm25Builder, Tokenizer, content_terms, has_terms_of, idf, question_terms, saturation,
 };
+use serde::{Deserialize, Serialize};
+
+use super::folder::WikiFolder;
+use super::pages::{Page, Pages};
+use super::path::PagePath;
 
 /// The weight of words in the title, aliases and path: they count as if written so often.
 const TITLE_WEIGHT: usize = 3;
@@ -44,7 +44,6 @@ struct Kept {
 
 impl PageSearch {
     /// The search over the pages of a folder.
-    #[must_use]
     pub fn new(folder: &WikiFolder) -> PageSearch {
         PageSearch { root: folder.root().to_owned(), state: folder.state().to_owned(), kept: Mutex::default() }
     }
@@ -91,7 +90,6 @@ struct SearchIndex {
 /// A found page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// The page.
     pub path: PagePath,
     /// The line that matches best.
     pub snippet: String,

@@ -6,7 +6,6 @@ use super::*;
 
 const MOST_PAGE_BYTES: usize = 4 << 20;
 
-/// A folder with pages.
 fn folder(pages: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in pages {

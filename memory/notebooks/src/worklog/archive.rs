@@ -7,18 +7,17 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
 
-use muninn_repo_tools::Worktree;
-
+use muninn_base::added_lines::add_missing_lines;
+use muninn_base::private_file::sync_dir;
 use muninn_base::{Links, read_regular};
+use muninn_repo_tools::Worktree;
+use muninn_team::records::{ATTRIBUTES, Body, Home, Moment, PATTERNS, Record, kinds};
+use muninn_text::redact::redact;
 use serde::Serialize;
 
 use super::FILE;
 use super::file::{Worklog, WorklogError};
 use super::parsed::{ParsedMutation, ParsedWorklog};
-use muninn_base::added_lines::add_missing_lines;
-use muninn_base::private_file::sync_dir;
-use muninn_team::records::{ATTRIBUTES, Body, Home, Moment, PATTERNS, Record, kinds};
-use muninn_text::redact::redact;
 
 /// The largest file that is archived.
 const MOST_BYTES: u64 = 64 << 20;

@@ -6,16 +6,15 @@ use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
-use muninn_base::{Links, open_regular};
+use muninn_base::clock::Clock;
+use muninn_base::{Links, open_regular, private_file};
+use muninn_text::redact::redact;
 use serde::Serialize;
 use thiserror::Error;
 
 use super::mutation::Mutation;
 use super::parsed::gossip;
 use super::{FAILURES_BEFORE_MUTATION, FILE};
-use muninn_base::clock::Clock;
-use muninn_base::private_file;
-use muninn_text::redact::redact;
 
 /// The most lines and characters of one text.
 const MOST_LINES: usize = 2;
@@ -59,27 +58,19 @@ pub enum WorklogError {
         "the text has {lines} lines and {characters} characters, and {MOST_LINES} lines of {MOST_CHARACTERS} are the most: \
          write what was decided, failed or found, and leave the details out"
     )]
-    TooLong {
-        /// Its lines.
-        lines: usize,
-        /// Its characters.
-        characters: usize,
-    },
+    TooLong { lines: usize, characters: usize },
     /// A line begins like a heading, which begins a session or a mutation.
     #[error("a line must not begin with `#`: headings begin sessions and mutations")]
     Heading,
 }
 
-/// The header of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionHeader {
     /// What the session is to do: the first sentence of the first human turn; empty if unknown.
     pub intent: String,
     /// How, if the agent has told.
     pub approach: Option<String>,
-    /// The agent.
     pub agent: Option<String>,
-    /// The session.
     pub session: Option<String>,
 }
 
@@ -105,33 +96,26 @@ pub struct Tail {
 impl Worklog {
     /// The worklog of the worktree at `root`. The directory `state` has the lock of its writers, and a second name of the file,
     /// by which it can be read after the worktree was removed.
-    #[must_use]
     pub fn new(root: &Path, state: &Path, clock: Clock) -> Self {
         Self { root: root.to_owned(), state: state.to_owned(), clock }
     }
 
     /// The worklog of a worktree that was removed, whose second name is in the directory `state`.
-    #[must_use]
     pub fn moved(&self, state: &Path) -> Self {
         Self::new(state, state, self.clock.clone())
     }
 
     /// The file.
-    #[must_use]
     pub fn path(&self) -> PathBuf {
         self.root.join(FILE)
     }
 
     /// Whether the file exists.
-    #[must_use]
     pub fn exists(&self) -> bool {
         self.path().symlink_metadata().is_ok()
     }
 
     /// Begins a session: appends its header, after the title if the file is new. Returns whether it is.
-    ///
-    /// # Errors
-    /// [`WorklogError`].
     pub fn begin(&self, task: &str, header: &SessionHeader) -> Result<bool, WorklogError> {
         let _lock = self.lock()?;
         let is_new = !self.exists();
@@ -217,9 +201,6 @@ impl Worklog {
     }
 
     /// The last lines; `None` if there is no worklog, or nothing in it.
-    ///
-    /// # Errors
-    /// [`WorklogError`].
     pub fn tail(&self, most_lines: usize) -> Result<Option<Tail>, WorklogError> {
         if !self.exists() {
             return Ok(None);

@@ -9,7 +9,6 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A kind of mutation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MutationKind {
     /// Make it fail at will first: the smallest input or test that shows the failure (Agans, rule 2; Zeller, chapter 4).
@@ -30,7 +29,6 @@ pub enum MutationKind {
 }
 
 impl MutationKind {
-    /// All kinds.
     pub const ALL: [MutationKind; 7] = [
         MutationKind::M1,
         MutationKind::M2,
@@ -42,7 +40,6 @@ impl MutationKind {
     ];
 
     /// The name in words.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             MutationKind::M1 => "Reproduce First",
@@ -56,7 +53,6 @@ impl MutationKind {
     }
 
     /// All kinds on one line, for messages.
-    #[must_use]
     pub fn listed() -> String {
         MutationKind::ALL.map(|kind| format!("{kind} {}", kind.words())).join(", ")
     }
@@ -90,7 +86,6 @@ impl FromStr for MutationKind {
 /// A declared mutation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mutation {
-    /// The kind.
     pub kind: MutationKind,
     /// What failed.
     pub failed_on: String,

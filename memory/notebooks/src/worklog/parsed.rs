@@ -32,7 +32,6 @@ pub struct ParsedWorklog {
 /// A mutation in a worklog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ParsedMutation {
-    /// The mutation.
     #[serde(flatten)]
     pub mutation: Mutation,
     /// What worked after it, such as the command that had failed.
@@ -42,9 +41,6 @@ pub struct ParsedMutation {
 
 impl Worklog {
     /// Reads the whole file.
-    ///
-    /// # Errors
-    /// [`WorklogError`].
     pub fn parsed(&self) -> Result<ParsedWorklog, WorklogError> {
         let mut reader = BufReader::new(self.open()?);
         let mut parsed = ParsedWorklog::default();

@@ -1,12 +1,12 @@
 use std::fs;
 
 use jiff::Timestamp;
-use muninn_repo_tools::Worktree;
-
-use super::*;
 use muninn_base::clock::Clock;
+use muninn_repo_tools::Worktree;
 use muninn_team::fixture::Fixture;
 use muninn_team::records::PATTERNS;
+
+use super::*;
 
 struct Place {
     fixture: Fixture,

@@ -14,7 +14,6 @@ const EXCHANGED: f32 = 0.8;
 
 /// Two aligned statements.
 pub(super) struct Alignment<'r> {
-    /// The tokens of each side.
     pub(super) sides: [&'r [Token]; 2],
     /// The runs of tokens between aligned tokens, as ranges of each side; one of the two can be empty.
     pub(super) gaps: Vec<[Range<usize>; 2]>,

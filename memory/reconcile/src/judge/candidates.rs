@@ -29,7 +29,6 @@ impl ClaimTokens {
     /// Similarity of two claims from 0 to 1: the weighted share of common tokens. Symmetric.
     ///
     /// It orders candidates for judging. Unlike a search, it handles inflection and numbers.
-    #[must_use]
     pub fn likeness(&self, other: &Self) -> f32 {
         let [one, two] = [self, other].map(|tokens| tokens.0.iter().map(|(_, weight)| weight).sum::<f32>());
         let (mut at_a, mut at_b, mut common) = (0, 0, 0.0);

@@ -26,15 +26,14 @@ use std::sync::Arc;
 
 use self::align::Alignment;
 pub use self::candidates::{ClaimTokens, WIDE, to_judge};
-use self::tokens::Token;
-use self::trees::Forest;
 use muninn_team::records::{Statement, refers_to_its_file};
 use muninn_text::embed::{LoadError, StaticVectors};
 
-/// A claim.
+use self::tokens::Token;
+use self::trees::Forest;
+
 #[derive(Debug, Clone, Copy)]
 pub struct Claim<'a> {
-    /// The text.
     pub text: &'a str,
     /// The subject, if given.
     pub subject: Option<&'a str>,
@@ -100,7 +99,6 @@ struct ParsedText {
     is_prose: bool,
 }
 
-/// A parsed claim.
 pub struct ParsedClaim<'a> {
     claim: Claim<'a>,
     /// The statement of the text alone.
@@ -118,26 +116,22 @@ impl FittedJudge {
     }
 
     /// The vectors, to find similar claims by.
-    #[must_use]
     pub fn vectors(&self) -> Arc<StaticVectors> {
         self.vectors.clone()
     }
 
     /// Parses a claim, once for all its pairs.
-    #[must_use]
     pub fn read<'a>(&self, claim: &Claim<'a>) -> ParsedClaim<'a> {
         ParsedClaim { claim: *claim, statement: Statement::of_text(claim.text), parsed: self.parse(claim.text) }
     }
 
     /// The tokens of a claim, to compare it with many others.
-    #[must_use]
     pub fn tokens(&self, claim: &Claim<'_>) -> ClaimTokens {
         let (tokens, _) = tokens::tokens(claim.text, &self.vectors);
         ClaimTokens::of(tokens.iter().map(|token| (&*token.normal, token.weight)))
     }
 
     /// The features of a pair by name, and the outcomes of the exact rules as `rule:` values of 0 or 1; for fitting.
-    #[must_use]
     pub fn features(&self, a: &str, b: &str) -> Vec<(&'static str, f32)> {
         let [a, b] = [a.min(b), a.max(b)].map(|text| self.parse(text));
         let both = Alignment::new(&a.tokens, &b.tokens);
@@ -162,13 +156,11 @@ impl FittedJudge {
 /// [parsed](FittedJudge::read) once and passed to [`compare`].
 ///
 /// Deterministic. Exchanging the claims exchanges what the reason quotes, and nothing else.
-#[must_use]
 pub fn judge(a: &Claim<'_>, b: &Claim<'_>, tools: &FittedJudge) -> Judgement {
     compare(&tools.read(a), &tools.read(b), tools)
 }
 
 /// Judges two parsed claims; see [`judge`].
-#[must_use]
 pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &FittedJudge) -> Judgement {
     // The alignment of the exchanged texts can differ, so they are aligned in one order.
     let is_exchanged = a.claim.text > b.claim.text;
@@ -198,14 +190,12 @@ pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &FittedJudge) ->
 }
 
 /// Returns whether a text says that it replaces an earlier one: `instead of`, `no longer`, `supersedes`.
-#[must_use]
 pub fn says_it_replaces(text: &str) -> bool {
     words::replaces(text)
 }
 
 /// Returns whether the claims differ in negations, or have words or numbers that exclude each other: enough to doubt a
 /// duplicate, not enough to prove a contradiction.
-#[must_use]
 pub fn opposes(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>) -> bool {
     // The part of the text that was not read can contradict the other text.
     let is_unread = [a, b].iter().any(|claim| claim.parsed.is_cut || !claim.parsed.is_prose);

@@ -65,7 +65,6 @@ impl Kind {
     }
 }
 
-/// A token.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
     /// The written form, for reasons and vectors.

@@ -12,17 +12,16 @@ mod prompt;
 
 use std::time::Duration;
 
-use muninn_base::Until;
+use muninn_base::{Progress, Until};
+use muninn_text::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
+use muninn_text::redact::redact;
+use muninn_text::tokens;
 use serde::Serialize;
 
 use self::answer::Refusal;
 use self::controls::Control;
 use self::prompt::Batch;
 use super::judge::{Claim, Relation};
-use muninn_base::Progress;
-use muninn_text::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
-use muninn_text::redact::redact;
-use muninn_text::tokens;
 
 /// Number of consecutive failed batches after which a run stops asking.
 const MOST_FAILURES: usize = 2;
@@ -108,7 +107,6 @@ pub fn control_pairs() -> impl Iterator<Item = (&'static str, &'static str, bool
 
 impl<'a> Reconciler<'a> {
     /// Creates a reconciler; no call is made. `progress` counts the pairs that the model has seen.
-    #[must_use]
     pub fn new(model: &'a dyn Model, limits: ReconcilerLimits, progress: &'a dyn Progress) -> Self {
         Self { model, limits, progress }
     }

@@ -1,5 +1,9 @@
 //! The prompt about pairs of claims.
 
+use muninn_text::model::AnswerSchema;
+use muninn_text::neutral::{Ground, neutralize};
+use muninn_text::redact::redact;
+use muninn_text::tokens;
 use serde::Serialize;
 use serde_json::json;
 
@@ -7,10 +11,6 @@ use super::answer::Refusal;
 use super::controls::Control;
 use super::{ModelVerdict, OpenPair};
 use crate::judge::Claim;
-use muninn_text::model::AnswerSchema;
-use muninn_text::neutral::{Ground, neutralize};
-use muninn_text::redact::redact;
-use muninn_text::tokens;
 
 /// The system prompt.
 pub(super) const INSTRUCTIONS: &str = "\

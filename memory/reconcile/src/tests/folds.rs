@@ -1,13 +1,14 @@
 //! Folds by rules: the newer record stands for the older one, both are found, and a person can undo it.
 
-use super::on_disk::TestWorktree;
-use super::{lines, next, union};
-use crate::judge::FittedJudge;
-use crate::{JudgeSetup, Plan, PlanInput, ReconcileOptions, Segment, apart, folds, open_conflicts, plan, reconcile};
 use muninn_base::RelPath;
 use muninn_recall::Memories;
 use muninn_team::records::{Body, Home, MAIN, Record, RecordFile, RecordStatus};
 use muninn_team::{Store, history};
+
+use super::on_disk::TestWorktree;
+use super::{lines, next, union};
+use crate::judge::FittedJudge;
+use crate::{JudgeSetup, Plan, PlanInput, ReconcileOptions, Segment, apart, folds, open_conflicts, plan, reconcile};
 
 fn with_judge<T>(run: impl FnOnce(&JudgeSetup<'_>) -> T) -> T {
     let judge = FittedJudge::shipped().unwrap();

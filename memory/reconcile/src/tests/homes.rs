@@ -4,8 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::by_letters;
-use crate::{ARCHIVE, Keep, ReconcileOptions, Reconciled, Resolution, open_conflicts, reconcile, resolve};
 use muninn_base::Clock;
 use muninn_base::ids::IdError;
 use muninn_recall::{Memories, RecallOptions};
@@ -14,6 +12,9 @@ use muninn_team::learn::LearnContext;
 use muninn_team::records::{Body, MAIN, Record, SESSIONS, kinds};
 use muninn_team::store::{Destination, RecordIdError, StoreSettings, segments_in};
 use muninn_team::{Home, Store};
+
+use super::by_letters;
+use crate::{ARCHIVE, Keep, ReconcileOptions, Reconciled, Resolution, open_conflicts, reconcile, resolve};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use muninn_team::records::lines::MAX_LINE_BYTES;
+use muninn_team::records::{CONFLICTS, MAIN, Record, SESSIONS};
+
 use super::learning;
 use super::on_disk::TestWorktree;
 use crate::judge::{Claim, FittedJudge, Judgement, Relation, judge, opposes};
 use crate::{Judge, JudgeSetup, Keep, PlanInput, ReconcileOptions, Resolution, Segment, open_conflicts, plan, resolve};
-use muninn_team::records::lines::MAX_LINE_BYTES;
-use muninn_team::records::{CONFLICTS, MAIN, Record, SESSIONS};
 
 fn claim(text: &str) -> Claim<'_> {
     Claim { text, subject: None, files: &[] }

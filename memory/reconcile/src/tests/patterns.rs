@@ -1,9 +1,10 @@
 //! Patterns with the same entities fold, or contradict each other.
 
-use super::{by_letters, learning, lines, next, reconciled, segment, union};
-use crate::{Plan, PlanInput, plan};
 use muninn_recall::Memories;
 use muninn_team::records::{Body, Record, kinds};
+
+use super::{by_letters, learning, lines, next, reconciled, segment, union};
+use crate::{Plan, PlanInput, plan};
 
 fn pattern(id: usize, session: usize, text: &str, entities: &str) -> Record {
     let entities: Vec<String> = entities.split_whitespace().map(|name| format!("\"{name}\"")).collect();

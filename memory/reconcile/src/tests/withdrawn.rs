@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::by_letters;
-use crate::{ReconcileOptions, Reconciled, SETUP, open_conflicts, reconcile};
 use muninn_base::Clock;
 use muninn_recall::Memories;
 use muninn_repo_tools::Worktree;
@@ -11,6 +9,9 @@ use muninn_team::fixture::Fixture;
 use muninn_team::records::{Home, MAIN, SESSIONS};
 use muninn_team::store::{DefaultBranchSegments, StoreSettings};
 use muninn_team::{Store, history};
+
+use super::by_letters;
+use crate::{ReconcileOptions, Reconciled, SETUP, open_conflicts, reconcile};
 
 struct Team {
     repo: Fixture,

@@ -2,16 +2,15 @@
 
 use std::collections::HashMap;
 
-use muninn_repo_tools::{GlobSet, WalkLimits, Worktree, read_text, walk};
-
 use muninn_base::RelPath;
+use muninn_repo_tools::{GlobSet, WalkLimits, Worktree, read_text, walk};
+use muninn_text::markdown::heading;
+use muninn_text::redact::redact;
 use serde::Serialize;
 
 use super::front::{Front, ProblemKind, front};
 use super::listing::Listing;
 use super::{MAX_FILE_BYTES, conflict};
-use muninn_text::markdown::heading;
-use muninn_text::redact::redact;
 
 /// A problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -20,9 +19,7 @@ pub struct Finding {
     pub path: String,
     /// The line, counted from 1; `None` for the whole file.
     pub line: Option<u32>,
-    /// The kind.
     pub kind: FindingKind,
-    /// The message.
     pub message: String,
     /// The unknown key, for [`FindingKind::UnknownKey`].
     #[serde(skip)]
@@ -37,7 +34,6 @@ pub enum FindingKind {
     Unread,
     /// Invalid front matter, which is treated as text.
     FrontMatter,
-    /// An unknown key.
     UnknownKey,
     /// An invalid value.
     Value,

@@ -12,11 +12,9 @@ pub const KEYS: [&str; 5] = ["type", "domain", "confidence", "source", "applies_
 pub struct Front<'t> {
     /// `convention`, `decision`, `glossary`, ...
     pub kind: Option<String>,
-    /// The domain.
     pub domain: Option<String>,
     /// `high`, `medium`, `low` or a number, as 0.9, 0.6, 0.3 or that number.
     pub confidence: Option<f32>,
-    /// The source.
     pub source: Option<String>,
     /// Globs of the files that the document is about.
     pub applies_to: Vec<String>,
@@ -37,7 +35,6 @@ pub struct Front<'t> {
 pub struct Problem {
     /// The line, counted from 1.
     pub line: u32,
-    /// The kind.
     pub kind: ProblemKind,
 }
 
@@ -50,30 +47,17 @@ pub enum ProblemKind {
     /// A line that is neither a key nor part of one.
     #[error("this line of the front matter is neither `key: value` nor an item of a list")]
     Strange,
-    /// An unknown key.
     #[error("`{key}` is no key of front matter")]
-    UnknownKey {
-        /// The key.
-        key: String,
-    },
+    UnknownKey { key: String },
     /// A repeated key; the first counts.
     #[error("`{key}` occurs twice; the first is used")]
-    Twice {
-        /// The key.
-        key: String,
-    },
+    Twice { key: String },
     /// An invalid confidence.
     #[error("confidence is high, medium, low or a number from 0 to 1, not `{value}`")]
-    Confidence {
-        /// The value.
-        value: String,
-    },
+    Confidence { value: String },
     /// A malformed glob.
     #[error("`{glob}` in applies_to is not a valid glob")]
-    Glob {
-        /// The glob.
-        glob: String,
-    },
+    Glob { glob: String },
 }
 
 /// Parses a file's front matter, if any.

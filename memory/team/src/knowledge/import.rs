@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use muninn_base::page_files::is_directory;
 use muninn_base::{Links, RelPath, read_regular};
 use muninn_repo_tools::Worktree;
 use muninn_repo_tools::front_matter::{FrontMatter, quoted};
+use muninn_text::redact::redact;
 use serde::Serialize;
 use thiserror::Error;
 
 use super::listing::Listing;
 use super::write::{KnowledgeDir, WriteError};
 use super::{MAX_FILE_BYTES, ROOT, front};
-use muninn_base::page_files::is_directory;
-use muninn_text::redact::redact;
 
 /// The result of an import. Paths begin at `.muninn/knowledge`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -32,7 +32,6 @@ pub struct ImportReport {
 pub struct RefusedFile {
     /// Its path below the other folder.
     pub path: String,
-    /// The reason.
     pub reason: String,
 }
 

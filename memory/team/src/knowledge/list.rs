@@ -3,25 +3,22 @@
 use muninn_base::RelPath;
 use muninn_repo_tools::metis::{MetisLimits, texts};
 use muninn_repo_tools::{Worktree, read_text};
+use muninn_text::redact::redact;
 use serde::Serialize;
 
 use super::listing::Listing;
 use super::{MAX_FILE_BYTES, MAX_TOTAL_BYTES, front, items, metis};
-use muninn_text::redact::redact;
 
 /// A file and its front matter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListedFile {
-    /// The file.
     pub path: RelPath,
     /// `convention`, `decision`, ..., or the kind of a Metis document.
     #[serde(rename = "type")]
     pub kind: Option<String>,
-    /// The domain.
     pub domain: Option<String>,
     /// Confidence, from 0 to 1.
     pub confidence: Option<f32>,
-    /// The source.
     pub source: Option<String>,
     /// Globs of the files that the document is about.
     pub applies_to: Vec<String>,
@@ -36,9 +33,7 @@ pub struct ListedFile {
 pub struct MetisInfo {
     /// Its short code.
     pub id: String,
-    /// Its title.
     pub title: String,
-    /// The phase.
     pub phase: Option<String>,
 }
 

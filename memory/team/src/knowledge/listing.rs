@@ -4,13 +4,12 @@ use std::fmt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use muninn_repo_tools::{Worktree, is_secret};
-
 use muninn_base::RelPath;
-
-use super::{MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES, ROOT};
 use muninn_base::page_files::is_directory;
 use muninn_base::stamp::Stamp;
+use muninn_repo_tools::{Worktree, is_secret};
+
+use super::{MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES, ROOT};
 
 const MAX_DEPTH: usize = 16;
 

@@ -6,16 +6,16 @@
 
 use std::time::Duration;
 
+use muninn_base::page_files::is_directory;
+use muninn_base::stamp::Stamp;
 use muninn_base::{RelPath, Until};
 use muninn_repo_tools::metis::{MetisDocument, MetisLimits, MetisText, texts};
 use muninn_repo_tools::{Worktree, stat};
+use muninn_text::redact::redact;
 
 use super::listing::Listing;
 use super::section::SectionSource;
 use crate::memories::{LoadedMemories, Memory};
-use muninn_base::page_files::is_directory;
-use muninn_base::stamp::Stamp;
-use muninn_text::redact::redact;
 
 /// The folder of documents.
 const FOLDER: &str = ".metis";

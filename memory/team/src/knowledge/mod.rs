@@ -25,9 +25,10 @@ mod new;
 mod section;
 mod write;
 
-use muninn_repo_tools::{Worktree, read_text};
-
 use muninn_base::RelPath;
+use muninn_base::stamp::Stamp;
+use muninn_repo_tools::{Worktree, read_text};
+use muninn_text::redact::redact;
 
 pub use self::check::{Finding, FindingKind, check};
 pub use self::front::{Front, KEYS, Problem, ProblemKind, front};
@@ -39,8 +40,6 @@ pub use self::write::WriteError;
 
 pub use self::listing::{Bounds, Listing, MarkdownFile};
 use crate::memories::LoadedMemories;
-use muninn_base::stamp::Stamp;
-use muninn_text::redact::redact;
 
 /// The folder of a worktree's knowledge.
 pub const ROOT: &str = ".muninn/knowledge";

@@ -3,13 +3,13 @@
 use muninn_base::RelPath;
 use muninn_repo_tools::front_matter::quoted;
 use muninn_repo_tools::{GlobSet, Worktree};
+use muninn_text::redact::redact;
 use thiserror::Error;
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::ROOT;
 use super::front::{ProblemKind, confidence};
 use super::write::{KnowledgeDir, WriteError};
-use muninn_text::redact::redact;
 
 /// Maximum length of a file name without extension, in bytes.
 const MAX_SLUG_BYTES: usize = 80;
@@ -21,11 +21,9 @@ pub struct Draft {
     pub title: String,
     /// `convention`, `decision`, ...
     pub kind: Option<String>,
-    /// The domain.
     pub domain: Option<String>,
     /// `high`, `medium`, `low` or a number from 0 to 1.
     pub confidence: Option<String>,
-    /// The source.
     pub source: Option<String>,
     /// Globs of the files that the document is about.
     pub applies_to: Vec<String>,

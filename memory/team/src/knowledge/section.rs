@@ -1,10 +1,10 @@
 //! Sections as memories.
 
 use muninn_base::RelPath;
+use muninn_text::markdown::sections;
 
 use super::front::Front;
 use crate::memories::{Memory, MemoryKind};
-use muninn_text::markdown::sections;
 
 /// The common data of a text's sections.
 pub(super) struct SectionSource<'a> {

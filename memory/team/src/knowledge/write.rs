@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use muninn_repo_tools::Worktree;
-
 use muninn_base::RelPath;
+use muninn_base::page_files::{self, FileError};
+use muninn_repo_tools::Worktree;
 use thiserror::Error;
 
 use super::ROOT;
-use muninn_base::page_files::{self, FileError};
 
 /// Why no file was written.
 #[derive(Debug, Error)]

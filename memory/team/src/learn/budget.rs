@@ -78,7 +78,6 @@ impl Spending {
 
 impl DailyBudget {
     /// The budget of all processes with this state directory. Nothing is created or read yet.
-    #[must_use]
     pub fn below(state_dir: &Path) -> Self {
         Self { path: state_dir.join("memory").join("summarizer.json") }
     }
@@ -121,9 +120,6 @@ impl DailyBudget {
     }
 
     /// The tokens spent today, reservations included.
-    ///
-    /// # Errors
-    /// [`BudgetError`].
     pub fn spent(&self, today: Date) -> Result<u64, BudgetError> {
         Ok(self.read()?.map_or(0, |day| day.seen_from(today).tokens))
     }

@@ -5,12 +5,12 @@
 //! code, tables and a person's words about themselves are left out, and a sentence is kept whole or not at all.
 
 use muninn_base::RelPath;
+use muninn_text::model::answer::plain;
+use muninn_text::redact::redact;
 use serde_json::Number;
 
 use super::MOST_CONFIDENCE;
 use crate::records::{Body, Statement, kinds};
-use muninn_text::model::answer::plain;
-use muninn_text::redact::redact;
 
 /// The beginnings of sentences that state a decision.
 const CUES: [&str; 18] = [
@@ -55,7 +55,6 @@ pub enum Speaker {
 pub struct Decision {
     /// The sentence on one line, redacted.
     pub text: String,
-    /// The speaker.
     pub speaker: Speaker,
     /// The files that it names.
     pub files: Vec<RelPath>,
@@ -63,7 +62,6 @@ pub struct Decision {
 
 impl Speaker {
     /// The author of the speaker's records. The colon sets it apart from a person's name.
-    #[must_use]
     pub fn author(self) -> &'static str {
         match self {
             Speaker::User => "conversation:user",
@@ -93,13 +91,11 @@ impl Decision {
 }
 
 /// Whether this author's learnings are sentences of a conversation: nobody asked for them to be recorded.
-#[must_use]
 pub fn is_overheard(author: &str) -> bool {
     [Speaker::User, Speaker::Agent].iter().any(|speaker| speaker.author() == author)
 }
 
 /// The sentences of a text that state a decision, each once, redacted.
-#[must_use]
 pub fn decisions(text: &str, speaker: Speaker) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     // Some secrets are recognised by their lines, so they are removed before the lines are joined.

@@ -11,15 +11,14 @@ pub mod summarize;
 
 use std::collections::BTreeSet;
 
+use muninn_base::{Clock, RelPath};
 use muninn_repo_tools::{Worktree, read_text};
+use muninn_text::redact::redact;
 
-use muninn_base::RelPath;
 use serde_json::Number;
 
 use self::decisions::Decision;
 use crate::records::{Body, Home, Origin, Record, Source, kinds};
-use muninn_base::Clock;
-use muninn_text::redact::redact;
 
 /// Relevance of a file that the agent edited, named in its answer, or read.
 const EDITED: f64 = 0.95;
@@ -41,7 +40,6 @@ const MAX_SOURCE_BYTES: u64 = 4 << 20;
 /// An agent's actions in one human turn.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Turn {
-    /// The question.
     pub question: String,
     /// Words of the question that occur in the repository.
     pub terms: Vec<String>,
@@ -71,7 +69,6 @@ pub struct Failure {
 pub struct LearnContext<'a> {
     /// The memory.
     pub home: &'a Home,
-    /// The clock.
     pub clock: &'a Clock,
     /// Session, branch, commit and task of the records.
     pub origin: Origin,
@@ -81,14 +78,12 @@ pub struct LearnContext<'a> {
 
 impl Turn {
     /// Returns whether the turn has no actions and no decisions.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         let has_files = [&self.edited, &self.cited, &self.read].iter().any(|files| !files.is_empty());
         !has_files && self.failures.is_empty() && self.decisions.is_empty()
     }
 
     /// The records of the turn. A file counts once, with its most relevant use.
-    #[must_use]
     pub fn records(&self, context: &LearnContext<'_>) -> Vec<Record> {
         let mut seen = BTreeSet::new();
         let mut fresh = |paths: &[RelPath]| -> Vec<RelPath> {
@@ -156,7 +151,6 @@ impl Turn {
 }
 
 /// The summary of a session: the files that its turns edited. `None` if they edited none.
-#[must_use]
 pub fn summary(turns: &[Turn], context: &LearnContext<'_>) -> Option<Record> {
     let touched = touched(turns.iter());
     let body = Body::SessionSummary(kinds::SessionSummary {
@@ -180,7 +174,6 @@ fn touched<'a>(turns: impl Iterator<Item = &'a Turn>) -> Vec<RelPath> {
 }
 
 /// Hash of a question, independent of case and whitespace.
-#[must_use]
 pub fn query_hash(question: &str) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("muninn question 1");
     for word in question.split_whitespace() {

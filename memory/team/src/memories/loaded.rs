@@ -6,6 +6,8 @@
 use std::io::BufReader;
 
 use muninn_base::RelPath;
+use muninn_base::stamp::Stamp;
+use muninn_text::hits::Hit;
 use serde_json::Number;
 
 use super::contested::ConflictPairs;
@@ -16,8 +18,6 @@ use super::skipped::SkippedLines;
 use crate::records::{
     Body, Home, MAIN, Record, RecordFile, RecordReferences, WithdrawnRecords, is_pruned, kinds, lines,
 };
-use muninn_base::stamp::Stamp;
-use muninn_text::hits::Hit;
 
 /// The part of a file that is loaded. Indexing it takes up to 4 GB of memory if all records are of the type
 /// `context_hit`, and 2.5 GB if none is.

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::contested::ConflictSide;
 use crate::records::{Moment, Superseded};
 
-/// The kind of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MemoryKind {
     /// A section of a knowledge file.
@@ -22,7 +21,6 @@ pub enum MemoryKind {
 /// A file that a memory cites, with its content at that time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CitedFile {
-    /// The file.
     pub path: RelPath,
     /// Its blob id, hexadecimal.
     pub blob: String,
@@ -31,7 +29,6 @@ pub struct CitedFile {
 /// A memory, already redacted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
-    /// The kind.
     pub kind: MemoryKind,
     /// `path:first-last` of a section, the record's id, or `journal:section#commit`.
     pub source: String,
@@ -39,7 +36,6 @@ pub struct Memory {
     pub path: String,
     /// The heading, or the record's type and subject.
     pub title: String,
-    /// The text.
     pub text: String,
     /// The texts of records that it replaces, represents or contradicts, one per line. They are searched and not shown.
     pub related: String,

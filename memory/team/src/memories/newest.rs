@@ -13,9 +13,6 @@ pub struct Bounds {
 }
 
 /// Skips the first lines of a file that exceeds its bounds, and returns their number. Holds no line in memory.
-///
-/// # Errors
-/// Any error of reading.
 pub(super) fn skip_lines(file: &mut (impl BufRead + Seek), bounds: Bounds) -> io::Result<usize> {
     let (mut bytes, mut lines) = (0u64, 0usize);
     loop {

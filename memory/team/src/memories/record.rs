@@ -1,11 +1,11 @@
 //! Records as memories: their text, redacted.
 
 use muninn_base::RelPath;
+use muninn_text::redact::redact;
 use serde_json::Number;
 
 use super::memory::{CitedFile, Memory, MemoryKind};
 use crate::records::{Body, Record, RecordFile, kinds};
-use muninn_text::redact::redact;
 
 /// Unknown members that can hold text, in the order in which they are shown.
 const TEXTS: [&str; 6] = ["text", "pattern", "learnings", "attempt", "outcome", "note"];

@@ -5,15 +5,14 @@ use std::fs::{File, Metadata};
 use std::io::{self, BufReader};
 use std::path::PathBuf;
 
-use muninn_base::{Links, RelPath, open_regular};
+use muninn_base::stamp::Stamp;
+use muninn_base::{Links, RelPath, open_regular, private_file};
 use serde::{Deserialize, Serialize};
 
 use super::home::Home;
 use super::lines;
 use super::record::Record;
 use super::withdrawn::WithdrawnRecords;
-use muninn_base::private_file;
-use muninn_base::stamp::Stamp;
 
 /// The file of main memory, relative to the root of a repository, as are the other paths here.
 pub const MAIN: &str = ".muninn/memory/main.jsonl";
@@ -23,7 +22,6 @@ pub const CONFLICTS: &str = ".muninn/memory/conflicts.jsonl";
 pub const ATTRIBUTES: &str = ".muninn/.gitattributes";
 /// The mutations of archived worklogs that worked.
 pub const PATTERNS: &str = ".muninn/journals/patterns.jsonl";
-/// A file of records.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RecordFile {
     /// A file in the home. The path cannot leave it.
@@ -38,13 +36,11 @@ pub enum RecordFile {
 
 impl RecordFile {
     /// Main memory, as a list of at most one file.
-    #[must_use]
     pub fn of_team(home: &Home) -> Vec<Self> {
         Self::main(home).into_iter().collect()
     }
 
     /// The file of main memory.
-    #[must_use]
     pub fn main(home: &Home) -> Option<Self> {
         Self::of(home, MAIN)
     }

@@ -8,13 +8,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use muninn_base::{RelPath, private_file};
 use muninn_repo_tools::{Checkout, ReferenceError, Worktree};
-
-use muninn_base::RelPath;
 
 use super::record::Origin;
 use super::segment::SegmentError;
-use muninn_base::private_file;
 
 /// The location of records.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +28,6 @@ pub enum Home {
 
 impl Home {
     /// The root of the location: the worktree's root, or the directory.
-    #[must_use]
     pub fn root(&self) -> &Path {
         match self {
             Self::Repository(worktree) => worktree.root(),
@@ -39,7 +36,6 @@ impl Home {
     }
 
     /// The worktree, if the location is a repository.
-    #[must_use]
     pub fn worktree(&self) -> Option<&Worktree> {
         match self {
             Self::Repository(worktree) => Some(worktree),
@@ -48,7 +44,6 @@ impl Home {
     }
 
     /// Maps a path in a repository, such as [`MAIN`](super::MAIN), to the path below this location's root.
-    #[must_use]
     pub fn path<'p>(&self, in_repository: &'p str) -> &'p str {
         match self {
             Self::Repository(_) => in_repository,
@@ -75,9 +70,6 @@ impl Home {
 
     /// Returns a directory below the root, and creates missing parts. Links are not followed, and nothing is created in
     /// a repository without `.muninn`.
-    ///
-    /// # Errors
-    /// [`SegmentError`].
     pub fn own_directory(&self, path: &str) -> Result<PathBuf, SegmentError> {
         let failed = |path: &Path, source| SegmentError::Io { path: path.to_owned(), source };
         if let Self::State(root) = self {

@@ -36,7 +36,6 @@ macro_rules! kinds {
 
         impl Body {
             /// The name of the record's type.
-            #[must_use]
             pub fn kind(&self) -> &str {
                 match self {
                     $(Self::$kind(_) => $name,)+
@@ -82,7 +81,6 @@ kinds! {
         entities: Vec<String>,
         /// From 0 to 1.
         confidence: Option<Number>,
-        /// The author.
         author: Option<String>,
     }
 
@@ -92,7 +90,6 @@ kinds! {
         files_touched: Vec<String>,
         /// Text, if the user allows text to be kept.
         learnings: Vec<String>,
-        /// The author.
         author: Option<String>,
     }
 
@@ -100,25 +97,20 @@ kinds! {
     "learning" => Learning {
         /// The statement.
         text: String,
-        /// The subject.
         subject: Option<String>,
         /// From 0 to 1.
         confidence: Option<Number>,
-        /// The author.
         author: Option<String>,
     }
 
     /// A failed attempt.
     "failure" => Failure {
-        /// The attempt.
         attempt: String,
         /// Number of times.
         count: Option<u64>,
-        /// The outcome.
         outcome: String,
         /// From 0 to 1.
         confidence: Option<Number>,
-        /// The author.
         author: Option<String>,
     }
 
@@ -159,7 +151,6 @@ kinds! {
         until: Option<Moment>,
         /// `rules`, or the model's name.
         by: String,
-        /// The reason.
         reason: String,
     }
 
@@ -171,7 +162,6 @@ kinds! {
         right: String,
         /// `rules`, the model's name, or the person who kept them apart.
         by: String,
-        /// The reason.
         reason: String,
     }
 
@@ -187,7 +177,6 @@ kinds! {
         right_text: String,
         /// `rules`, or the model's name.
         by: String,
-        /// The reason.
         reason: String,
         /// The evidence that the newer record replaces the older; a person accepts it, or does not.
         proposal: Option<String>,

@@ -15,7 +15,6 @@ use super::record::Record;
 pub struct SkippedLine {
     /// The line number, from 1.
     pub line: usize,
-    /// The reason.
     pub reason: SkipReason,
 }
 
@@ -55,9 +54,6 @@ const FIRST_LINES: usize = 64;
 /// Reads a file's records in order. `take` gets each record with its line number; `aside` gets the skipped lines.
 ///
 /// A line that occurs twice, as after a merge that kept both sides, is returned once.
-///
-/// # Errors
-/// Any error of reading.
 pub fn read(
     mut file: impl BufRead,
     mut take: impl FnMut(usize, Record),
@@ -112,9 +108,6 @@ pub fn read(
 }
 
 /// Returns the first record of a file; `None` if its first lines hold none.
-///
-/// # Errors
-/// Any error of reading.
 pub fn first(mut file: impl BufRead) -> io::Result<Option<Record>> {
     let mut bytes = Vec::new();
     for _ in 0..FIRST_LINES {

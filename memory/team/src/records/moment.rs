@@ -17,14 +17,12 @@ pub struct Moment(String);
 
 impl Moment {
     /// A time in milliseconds.
-    #[must_use]
     pub fn at(time: Timestamp) -> Self {
         const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
         Self(PRINTER.timestamp_to_string(&time))
     }
 
     /// The parsed time; `None` if the text is not a time.
-    #[must_use]
     pub fn timestamp(&self) -> Option<Timestamp> {
         self.0.parse().ok()
     }

@@ -81,7 +81,6 @@ pub enum InvalidRecord {
 
 impl Record {
     /// Creates a record with a new id and the current time.
-    #[must_use]
     pub fn new(body: Body, origin: Origin, clock: &Clock) -> Self {
         Self { id: clock.id().to_string(), ts: Moment::at(clock.now()), body, origin, unknown: Unknown::default() }
     }
@@ -89,7 +88,6 @@ impl Record {
     /// Creates a derived record. The same input always yields the same line, on any machine and at any time. `about`
     /// are the ids of the records that it is derived from, in any order, and `ts` is the time of the latest of them.
     /// The id is a ULID of that time whose random part is a hash.
-    #[must_use]
     pub fn derived(body: Body, about: &[&str], ts: &Moment) -> Self {
         let mut about = about.to_vec();
         about.sort_unstable();
@@ -146,7 +144,6 @@ impl Record {
     }
 
     /// The record as a line, without a newline.
-    #[must_use]
     pub fn line(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

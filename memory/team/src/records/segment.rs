@@ -6,11 +6,11 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use muninn_base::private_file::{self, sync_dir};
 use muninn_base::{Links, read_regular};
 use thiserror::Error;
 
 use super::home::Home;
-use muninn_base::private_file::{self, sync_dir};
 
 /// The folder of segments, relative to the root of a repository.
 pub const SESSIONS: &str = ".muninn/memory/sessions";
@@ -35,10 +35,7 @@ pub enum SegmentWrite {
 pub enum SegmentError {
     /// The path is a link or a file. Links are refused because a repository is not trusted.
     #[error("cannot write records to {}: not a directory of its own", path.display())]
-    NotADirectory {
-        /// The path.
-        path: PathBuf,
-    },
+    NotADirectory { path: PathBuf },
     /// The repository has no `.muninn`.
     #[error("{} does not exist: run `muninn init`", path.display())]
     NotInitialised {
@@ -48,7 +45,6 @@ pub enum SegmentError {
     /// A file system error.
     #[error("cannot write records to {}", path.display())]
     Io {
-        /// The path.
         path: PathBuf,
         /// The cause.
         source: io::Error,
@@ -66,19 +62,16 @@ impl Segments {
     }
 
     /// An existing folder outside of any home, such as the one in the state directory.
-    #[must_use]
     pub fn at(dir: PathBuf) -> Self {
         Self { dir }
     }
 
     /// The file name of a segment.
-    #[must_use]
     pub fn name(session: &str, number: u64) -> String {
         format!("session_{session}.{number}.jsonl")
     }
 
     /// Parses a file name into session id and number.
-    #[must_use]
     pub fn parse_name(name: &str) -> Option<(&str, u64)> {
         let (session, number) = name.strip_prefix("session_")?.strip_suffix(".jsonl")?.rsplit_once('.')?;
         Some((session, number.parse().ok()?))

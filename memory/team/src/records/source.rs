@@ -7,7 +7,6 @@ use super::members::{Members, Unknown};
 /// A file that a record is based on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Source {
-    /// The path.
     pub path: String,
     /// The blob id of its content at that time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -19,7 +18,6 @@ pub struct Source {
 
 impl Source {
     /// Creates a source from a path and a blob id.
-    #[must_use]
     pub fn new(path: String, blob: Option<String>) -> Self {
         Self { path, blob, unknown: Unknown::default() }
     }

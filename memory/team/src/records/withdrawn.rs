@@ -9,9 +9,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::BufReader;
 use std::rc::Rc;
 
-use muninn_repo_tools::{CommitFile, ObjectId, ReferenceError, RevertReader, RevertedCommit, Worktree};
-
 use muninn_base::RelPath;
+use muninn_repo_tools::{CommitFile, ObjectId, ReferenceError, RevertReader, RevertedCommit, Worktree};
 use serde::{Deserialize, Serialize};
 
 use super::file::{MAIN, RecordFile};
@@ -42,9 +41,6 @@ pub struct WithdrawnRecords(BTreeSet<String>);
 
 impl WithdrawnRecords {
     /// The withdrawn records of a home; none outside of a repository. Reads the commits since the first reconciliation.
-    ///
-    /// # Errors
-    /// [`ReferenceError`] if HEAD cannot be read.
     pub fn of(home: &Home) -> Result<Self, ReferenceError> {
         let mut segments = ReconciledSegments::default();
         if let Some(Ok(log)) = RecordFile::of(home, RECONCILED).map(|file| file.open(home)) {
@@ -74,7 +70,6 @@ impl WithdrawnRecords {
     }
 
     /// Returns whether no record is withdrawn.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -125,7 +120,6 @@ impl RecordHistory {
         Some(brought)
     }
 
-    /// Removes the ids of the records in some files.
     fn remove(&mut self, files: &[CommitFile], ids: &mut BTreeSet<String>) -> Option<()> {
         for file in files {
             if ids.is_empty() {

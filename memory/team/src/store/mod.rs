@@ -12,9 +12,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use muninn_base::ids::{self, IdError};
+use muninn_base::{Clock, RelPath, Until, private_file, with_causes};
 use muninn_repo_tools::{Checkout, ReferenceError};
-
-use muninn_base::{RelPath, Until, with_causes};
 use thiserror::Error;
 
 use self::scope::{Scope, ScopeInputs};
@@ -25,9 +25,6 @@ use crate::records::{
     Durability, Flushed, Home, Origin, PendingRecords, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions,
     Spool, SpoolError, Statement,
 };
-use muninn_base::Clock;
-use muninn_base::ids::{self, IdError};
-use muninn_base::private_file;
 
 /// Where segments are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +43,6 @@ pub enum DefaultBranchSegments {
     Own,
     /// No segments.
     Main,
-    /// All segments.
     All,
 }
 
@@ -88,7 +84,6 @@ pub struct Store {
 impl Store {
     /// Opens a memory. Files outside its home, such as live records, are below `state_dir`. Nothing is created or read
     /// yet.
-    #[must_use]
     pub fn at(home: Home, state_dir: &Path, settings: StoreSettings, clock: Clock) -> Self {
         let name = blake3::hash(home.root().as_os_str().as_encoded_bytes()).to_hex();
         let dir = state_dir.join("memory").join(&name[..16]);
@@ -104,25 +99,21 @@ impl Store {
     }
 
     /// The memory's location.
-    #[must_use]
     pub fn home(&self) -> &Home {
         &self.home
     }
 
     /// The memory's clock.
-    #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
     /// The live records.
-    #[must_use]
     pub fn spool(&self) -> &Spool {
         &self.spool
     }
 
     /// The folder of segments in the state directory.
-    #[must_use]
     pub fn local_segments(&self) -> PathBuf {
         self.dir.join("sessions")
     }
@@ -130,9 +121,6 @@ impl Store {
     /// Returns the files that recall reads for the checkout, main first. Reconciled segments are skipped. If a
     /// reconciled segment grew since, the archive of pruned records follows main, so that pruned records are not
     /// restored. The patterns of archived worklogs come last.
-    ///
-    /// # Errors
-    /// [`ReferenceError`] if HEAD cannot be read.
     pub fn files(&self) -> Result<Vec<RecordFile>, ReferenceError> {
         let mut files = self.files_on(self.settings.default_branch_segments, false)?;
         let patterns = RecordFile::of(&self.home, crate::records::PATTERNS);
@@ -141,9 +129,6 @@ impl Store {
     }
 
     /// The segments of the home that belong to the checkout, of all sessions: the input of a reconciliation.
-    ///
-    /// # Errors
-    /// [`ReferenceError`] if HEAD cannot be read.
     pub fn shared_segments(&self) -> Result<Vec<RecordFile>, ReferenceError> {
         let mut files = self.files_on(DefaultBranchSegments::All, true)?;
         let in_sessions = |path: &RelPath| path.as_str().starts_with(self.home.path(SESSIONS));
@@ -152,9 +137,6 @@ impl Store {
     }
 
     /// The default branch, if another branch is checked out; `None` without git.
-    ///
-    /// # Errors
-    /// [`ReferenceError`] if HEAD cannot be read.
     pub fn foreign_branch(&self) -> Result<Option<String>, ReferenceError> {
         if self.home.worktree().is_none() {
             return Ok(None);
@@ -294,9 +276,6 @@ impl Store {
     }
 
     /// Returns the id of the record that a part of an id names. Forgotten records have no id here.
-    ///
-    /// # Errors
-    /// [`RecordIdError`] if no id matches, or several, or HEAD cannot be read.
     pub fn record_id(&self, part: &str) -> Result<String, RecordIdError> {
         let files = self.files()?;
         let loaded: Vec<_> = LoadedMemories::of_files(&files, &self.home).collect();
@@ -308,9 +287,6 @@ impl Store {
 
     /// The decisions that no recorded learning states, each once. A forgotten one stays forgotten. Reads all files of records
     /// if there is a decision.
-    ///
-    /// # Errors
-    /// [`ReferenceError`] if HEAD cannot be read.
     pub fn new_decisions(&self, mut decisions: Vec<Decision>) -> Result<Vec<Decision>, ReferenceError> {
         if decisions.is_empty() {
             return Ok(decisions);
@@ -334,7 +310,6 @@ impl Store {
     }
 
     /// Problems of the files that recall reads, as messages: invalid lines, and knowledge that is skipped.
-    #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let (files, unread) = match self.files() {
             Ok(files) => (files, None),
@@ -347,18 +322,12 @@ impl Store {
     }
 
     /// The files of the spool that hold invalid lines.
-    ///
-    /// # Errors
-    /// Any error of reading the folders.
     pub fn set_aside(&self) -> Result<Vec<PathBuf>, SpoolError> {
         self.spool.set_aside()
     }
 }
 
 /// The segment files of a folder, sorted by name; empty if it does not exist.
-///
-/// # Errors
-/// Any error of reading the folder.
 pub fn segments_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,

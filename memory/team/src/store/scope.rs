@@ -16,9 +16,8 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use muninn_repo_tools::{Checkout, ReferenceError};
-
 use muninn_base::RelPath;
+use muninn_repo_tools::{Checkout, ReferenceError};
 
 use super::{DefaultBranchSegments, segments_in};
 use crate::records::{

@@ -39,9 +39,6 @@ pub trait Embedder: Send + Sync {
 
     /// Returns the vector of a question that a user waits for. A remote embedder answers or fails within tens of
     /// milliseconds.
-    ///
-    /// # Errors
-    /// The errors of [`Embedder::embed`].
     fn embed_question(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
         Ok(self.embed(&[question])?.pop().unwrap_or_default())
     }

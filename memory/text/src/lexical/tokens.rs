@@ -52,7 +52,6 @@ pub struct Tokenizer {
 /// A word of a text: letters with their marks, digits and underscores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word<'a> {
-    /// The word.
     pub text: &'a str,
     /// Byte offset in the text.
     pub start: usize,
@@ -63,7 +62,6 @@ pub struct Word<'a> {
 enum Side {
     /// A text that is to be found.
     Text,
-    /// A question.
     Question,
 }
 

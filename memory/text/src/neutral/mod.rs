@@ -58,7 +58,6 @@ const MARKUP: [&str; 39] = [
 impl Ground {
     /// The kind of a file's text, by its name. A file without an extension is [`Ground::Code`], unless its name is that of a
     /// text for people.
-    #[must_use]
     pub fn of_file(path: &str) -> Ground {
         let name = path.rsplit('/').next().unwrap_or(path);
         let Some((_, extension)) = name.rsplit_once('.') else {
@@ -101,7 +100,6 @@ impl Change {
 /// Returns the text without markers of models and clients, control characters and invisible characters. Other text is
 /// unchanged, and a second call changes nothing. Tags and brackets in fenced blocks of prose are those of code; labels are
 /// those of prose.
-#[must_use]
 pub fn neutralize(text: &str, ground: Ground) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let (mut tags, mut parts) = (Tags::new(text), Parts::of(text, ground));
@@ -149,7 +147,6 @@ pub fn neutralize(text: &str, ground: Ground) -> Cow<'_, str> {
 
 /// Takes the changes of [`neutralize`] back in a text that was made from `shown`, the neutralised `original`: a line that is
 /// still as it was shown becomes the original line. So an agent that reads a page and writes it back damages nothing.
-#[must_use]
 pub fn restore<'a>(changed: &'a str, original: &str, ground: Ground) -> Cow<'a, str> {
     let Cow::Owned(shown) = neutralize(original, ground) else {
         return Cow::Borrowed(changed);

@@ -43,7 +43,6 @@ pub struct Secret {
 /// Replaces every secret with `[redacted:KIND]`.
 ///
 /// Most texts have none, and are returned unchanged after one search for literals.
-#[must_use]
 pub fn redact(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
     for _ in 0..ROUNDS {
@@ -57,7 +56,6 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 }
 
 /// The text with a blank for every secret, for what is only searched for: the words of `[redacted:KIND]` are not the user's.
-#[must_use]
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
     match secrets(text) {
         found if found.is_empty() => Cow::Borrowed(text),
@@ -80,7 +78,6 @@ fn cut(text: &str, secrets: &[Secret], mark: impl Fn(&Secret) -> String) -> Stri
 }
 
 /// All secrets of a text, sorted, without overlaps.
-#[must_use]
 pub fn secrets(text: &str) -> Vec<Secret> {
     let Some(scanner) = SCANNER.as_ref() else {
         return Vec::new();

@@ -94,7 +94,6 @@ const INTERPRETERS: &[(&str, Language)] = &[
 ];
 
 impl Language {
-    /// All languages.
     pub const ALL: [Self; 13] = [
         Self::Rust,
         Self::Python,

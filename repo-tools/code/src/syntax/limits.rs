@@ -51,10 +51,7 @@ pub enum ParseError {
     Slow,
     /// The grammar is incompatible with the tree-sitter library. This crate's tests load every grammar.
     #[error("the grammar of {language} cannot be loaded")]
-    Grammar {
-        /// The language.
-        language: Language,
-    },
+    Grammar { language: Language },
 }
 
 /// A text is minified if it has a line longer than this and its mean line length exceeds [`MINIFIED_MEAN`], in bytes.

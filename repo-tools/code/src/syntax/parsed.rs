@@ -33,7 +33,6 @@ pub struct Lines {
 pub struct Definition {
     /// The name, without its container.
     pub name: Box<str>,
-    /// The kind.
     pub kind: DefinitionKind,
     /// The enclosing definition, as an index into [`Parsed::definitions`].
     pub parent: Option<u32>,
@@ -43,13 +42,11 @@ pub struct Definition {
     pub lines: Lines,
     /// The first line without the comments before it.
     pub declared: u32,
-    /// The line of the name.
     pub name_line: u32,
     /// The last line of the signature. An outline shows `declared` to `signature_last`.
     pub signature_last: u32,
 }
 
-/// The kind of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DefinitionKind {
@@ -57,7 +54,6 @@ pub enum DefinitionKind {
     Function,
     /// A function of a type.
     Method,
-    /// A class.
     Class,
     /// A struct, a union, a record.
     Struct,
@@ -65,7 +61,6 @@ pub enum DefinitionKind {
     Enum,
     /// One case of an enumeration.
     Variant,
-    /// An interface.
     Interface,
     /// A trait, also in PHP; a C++ concept.
     Trait,
@@ -73,22 +68,18 @@ pub enum DefinitionKind {
     Impl,
     /// A module, a namespace.
     Module,
-    /// A type alias.
     TypeAlias,
-    /// A constant.
     Constant,
     /// A variable outside of functions.
     Variable,
     /// A field or property.
     Field,
-    /// A macro.
     Macro,
     /// A declaration of a function that is defined elsewhere.
     Prototype,
 }
 
 impl DefinitionKind {
-    /// All kinds.
     pub const ALL: [Self; 16] = [
         Self::Function,
         Self::Method,
@@ -165,7 +156,6 @@ pub struct Reference {
 pub enum ReferenceKind {
     /// A call, a construction or a macro expansion.
     Call,
-    /// An import.
     Import,
     /// A type name.
     Type,

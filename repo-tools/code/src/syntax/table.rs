@@ -38,7 +38,6 @@ pub(super) mod flag {
     pub(crate) const NAME: u16 = TYPE | IDENTIFIER | WHOLE;
 }
 
-/// The flags of a field.
 pub(super) mod field_flag {
     /// The field's identifiers name types.
     pub(crate) const TYPE: u8 = 1;

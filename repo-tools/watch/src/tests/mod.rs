@@ -10,12 +10,11 @@ mod mirror;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use muninn_base::{RelPath, Supervisor};
+use muninn_repo_tools::fixture::Fixture;
 use muninn_repo_tools::{WalkLimits, Worktree, read_text, walk, walk_at};
 
-use muninn_base::{RelPath, Supervisor};
-
 use super::{Changes, Scope, Watcher};
-use muninn_repo_tools::fixture::Fixture;
 
 /// A timeout that only broken code reaches.
 const LONG: Duration = Duration::from_secs(60);

@@ -31,7 +31,6 @@ pub(crate) fn table(reached_by: impl Fn(Door) -> Vec<String>) -> String {
     page
 }
 
-/// All doors.
 pub(crate) fn doors() -> impl Iterator<Item = Door> {
     TABLE.iter().map(|row| row.door)
 }

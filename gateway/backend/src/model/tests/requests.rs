@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use muninn_text::model::{AnswerSchema, ToolOutput};
-
-use super::*;
 use muninn_config::secrets::Secret;
 use muninn_tests::{assert_golden, pretty};
+use muninn_text::model::{AnswerSchema, ToolOutput};
 use muninn_wire::convert;
+
+use super::*;
 
 /// Two calls with results. The arguments of the second call are not JSON.
 fn conversation() -> Vec<Message> {

@@ -5,11 +5,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Instant;
 
+use muninn_config::AgentClient;
 use muninn_notebooks::personal::{NewReminder, ReminderExtras};
 use tempfile::TempDir;
 
 use super::*;
-use muninn_config::AgentClient;
 
 mod agents;
 mod recovery;

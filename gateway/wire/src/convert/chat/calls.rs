@@ -122,7 +122,6 @@ impl Calls {
         self.held += call.push(held, events);
     }
 
-    /// Closes all calls.
     pub(super) fn close(&mut self, events: &mut Vec<Event>) {
         for call in self.calls.iter_mut().filter(|call| !call.closed) {
             call.close(events);

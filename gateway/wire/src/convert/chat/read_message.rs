@@ -18,9 +18,6 @@ const READ: &[&str] = &[
 ];
 
 /// Reads the messages in order.
-///
-/// # Errors
-/// [`ParseError`] if a message is not an object or has content that cannot be read.
 pub(super) fn messages<'a>(list: Vec<Element<'a>>, dropped: &mut Dropped) -> Result<Vec<Message<'a>>, ParseError> {
     let mut messages = Vec::with_capacity(list.len());
     for (index, element) in list.into_iter().enumerate() {

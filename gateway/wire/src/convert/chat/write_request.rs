@@ -109,7 +109,6 @@ struct StreamOptions {
 }
 
 /// Writes a request. Fields that the format cannot express are counted in `dropped`.
-#[must_use]
 pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
     let tools: Vec<_> = request.tools.iter().map(|tool| function(tool, dropped, names)).collect();
     let may_call = !tools.is_empty();

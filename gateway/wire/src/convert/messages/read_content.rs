@@ -11,9 +11,6 @@ use crate::scan::Element;
 use crate::{Members, ParseError};
 
 /// Reads one message. Returns `None` if it is not an object.
-///
-/// # Errors
-/// [`ParseError`] if its content cannot be read.
 pub(super) fn message<'a>(
     index: usize,
     element: Element<'a>,

@@ -65,7 +65,6 @@ struct Metadata<'r> {
 }
 
 /// Writes a request. Fields that the format cannot express are counted in `dropped`.
-#[must_use]
 pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
     let capabilities = Capabilities::of(&request.model);
     let leading = request

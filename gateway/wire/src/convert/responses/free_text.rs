@@ -14,7 +14,6 @@ pub(super) struct FreeText {
     read: Option<usize>,
     /// Whether the string has ended or cannot be read incrementally.
     over: bool,
-    /// The text that was returned.
     returned: String,
 }
 

@@ -225,7 +225,6 @@ struct OutputTokenDetails {
 }
 
 impl<'a> Response<'a> {
-    /// Returns a response in progress.
     pub(super) fn in_progress(context: &'a AnswerContext) -> Response<'a> {
         Response {
             id: format!("resp_{}", context.id),
@@ -271,7 +270,6 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// Returns a failed response.
     pub(super) fn failed(
         context: &'a AnswerContext,
         output: &'a [Box<RawValue>],

@@ -97,7 +97,6 @@ enum Format<'a> {
 }
 
 /// Writes a request. Fields that the format cannot express are counted in `dropped`.
-#[must_use]
 pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
     let leading = leading_system(request);
     let (first, rest) = request.messages.split_at(leading);

@@ -6,13 +6,13 @@ use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
+use muninn_base::clock::Clock;
 use muninn_repo_tools::{CommitChain, ObjectId, Signature};
 use muninn_tests::git;
 
 use super::{draft, section, settings, write};
 use crate::journal::{Draft, EntryRef, Journal, REFERENCE};
 use crate::wiki::PagePath;
-use muninn_base::clock::Clock;
 
 const REMOTE: &str = "refs/muninn/remotes/origin/journal";
 const CLONES: usize = 3;

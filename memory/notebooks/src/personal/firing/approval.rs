@@ -70,9 +70,6 @@ impl Firings {
     }
 
     /// Notes who made a reminder, or said yes to it in this form.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn note_maker(&self, root: &Path, reminder: &Reminder, maker: Maker) -> Result<(), FiringError> {
         self.connection.execute(
             "INSERT OR REPLACE INTO makers (root, id, maker, form) VALUES (?1, ?2, ?3, ?4)",
@@ -82,9 +79,6 @@ impl Firings {
     }
 
     /// Forgets who made a reminder that is removed. The same file has to be made or accepted anew.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn forget_maker(&self, root: &Path, id: &str) -> Result<(), FiringError> {
         let delete = "DELETE FROM makers WHERE root = ?1 AND id = ?2";
         self.connection.execute(delete, params![root.to_string_lossy(), id])?;
@@ -95,9 +89,6 @@ impl Firings {
     ///
     /// Of the reminders that an earlier version knew, those that only show a text are taken as they are now. Those that run an
     /// agent wait for one yes.
-    ///
-    /// # Errors
-    /// [`FiringError`].
     pub fn makers(&self, root: &Path, reminders: &[Reminder]) -> Result<Makers, FiringError> {
         let mut select = self.connection.prepare_cached("SELECT id, maker, form FROM makers WHERE root = ?1")?;
         let rows = select.query_map([root.to_string_lossy()], |row| {

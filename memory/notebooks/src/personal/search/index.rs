@@ -6,17 +6,17 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
+use muninn_text::embed::StaticVectors;
+use muninn_text::lexical::Tokenizer;
+use muninn_text::markdown::sections;
+use muninn_text::redact::redact;
+use muninn_text::texts::{TextQuery, TextScore, Texts, TextsBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::super::day_files::ReadBudget;
 use super::super::files;
 use super::super::journal::parse;
 use super::ItemType;
-use muninn_text::embed::StaticVectors;
-use muninn_text::lexical::Tokenizer;
-use muninn_text::markdown::sections;
-use muninn_text::redact::redact;
-use muninn_text::texts::{TextQuery, TextScore, Texts, TextsBuilder};
 
 /// The texts of the part of the index that is made anew with each change.
 const MOST_NEWEST: usize = 500;

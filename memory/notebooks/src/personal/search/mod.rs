@@ -13,7 +13,12 @@ use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use muninn_base::Supervisor;
+use muninn_base::image::{self, ImageFormat};
+use muninn_base::{Supervisor, private_file};
+use muninn_text::embed::StaticVectors;
+use muninn_text::lexical::{Tokenizer, has_terms_of};
+use muninn_text::redact::redact;
+use muninn_watch::WatchedFolder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,12 +27,6 @@ use super::directory::{INDEX, JOURNAL, Personal};
 use super::error::PersonalError;
 use super::files;
 use super::journal::{parse, timestamp};
-use muninn_base::image::{self, ImageFormat};
-use muninn_base::private_file;
-use muninn_text::embed::StaticVectors;
-use muninn_text::lexical::{Tokenizer, has_terms_of};
-use muninn_text::redact::redact;
-use muninn_watch::WatchedFolder;
 
 /// The new texts after which the index is kept for the next process.
 const READ_FOR_IMAGE: usize = 100;

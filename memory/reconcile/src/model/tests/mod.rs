@@ -3,13 +3,13 @@ mod chains;
 
 use std::sync::Mutex;
 
+use muninn_team::records::{Body, Record, kinds};
+use muninn_text::model::Usage;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::judge::{FittedJudge, judge};
 use crate::{JudgeSetup, PlanInput, Segment, plan};
-use muninn_team::records::{Body, Record, kinds};
-use muninn_text::model::Usage;
 
 const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 /// The claims differ only in the position of a negation, so rules are in doubt.

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{ReconcileOptions, open_conflicts, reconcile};
 use muninn_recall::Memories;
 use muninn_team::memories::MemoryKind;
+
+use crate::{ReconcileOptions, open_conflicts, reconcile};
 
 use super::super::by_letters;
 use super::model::{Expected, Model, WorktreeState};

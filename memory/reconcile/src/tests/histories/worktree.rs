@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use muninn_base::Clock;
 use muninn_repo_tools::Worktree;
+use muninn_team::store::{DefaultBranchSegments, StoreSettings};
+use muninn_team::{Home, Store};
 use muninn_tests::git_command;
 use tempfile::TempDir;
 
 use crate::SETUP;
-use muninn_base::Clock;
-use muninn_team::store::{DefaultBranchSegments, StoreSettings};
-use muninn_team::{Home, Store};
 
 use super::actions::PEOPLE;
 

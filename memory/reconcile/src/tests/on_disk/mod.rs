@@ -6,17 +6,18 @@ mod pruning;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{by_letters, learning};
-use crate::{
-    ARCHIVE, Keep, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, Resolution, SESSIONS_ARCHIVE,
-    open_conflicts, reconcile, resolve,
-};
 use muninn_base::Clock;
 use muninn_recall::Memories;
 use muninn_team::Store;
 use muninn_team::fixture::Fixture;
 use muninn_team::records::{CONFLICTS, Home, MAIN, Record, SESSIONS};
 use muninn_team::store::StoreSettings;
+
+use super::{by_letters, learning};
+use crate::{
+    ARCHIVE, Keep, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, Resolution, SESSIONS_ARCHIVE,
+    open_conflicts, reconcile, resolve,
+};
 
 pub(super) struct TestWorktree {
     pub(super) repo: Fixture,

@@ -9,10 +9,10 @@ mod notes;
 mod prompt;
 
 use muninn_base::Until;
-
-use super::Turn;
 use muninn_text::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
 use muninn_text::tokens;
+
+use super::Turn;
 
 pub use notes::{Notes, NotesError};
 
@@ -35,7 +35,6 @@ pub struct SummaryPrompt {
 impl SummaryPrompt {
     /// A prompt about these turns, oldest first, of at most `most` tokens. The oldest turns are dropped if there are
     /// too many. `None` if no turn has actions, or if not even the newest fits.
-    #[must_use]
     pub fn about(turns: &[AnsweredTurn<'_>], most: u32) -> Option<SummaryPrompt> {
         if turns.iter().all(|answered| answered.turn.is_empty()) {
             return None;
@@ -46,7 +45,6 @@ impl SummaryPrompt {
     }
 
     /// Length of the request, instructions included.
-    #[must_use]
     pub fn tokens(&self) -> u32 {
         self.tokens
     }

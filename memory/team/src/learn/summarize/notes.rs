@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use muninn_base::RelPath;
+use muninn_text::model::answer::{plain, without_fence};
 use serde::Deserialize;
 use serde_json::Number;
 use thiserror::Error;
@@ -10,7 +11,6 @@ use thiserror::Error;
 use super::{AnsweredTurn, prompt};
 use crate::learn::{LearnContext, MOST_CONFIDENCE, names, touched};
 use crate::records::{Body, Record, kinds};
-use muninn_text::model::answer::{plain, without_fence};
 
 /// The confidence of a learning for which the model gives none.
 const DEFAULT_CONFIDENCE: f64 = 0.3;
@@ -93,7 +93,6 @@ impl Notes {
     }
 
     /// The records of these notes. `model` is the author's name.
-    #[must_use]
     pub fn records(&self, turns: &[AnsweredTurn<'_>], context: &LearnContext<'_>, model: &str) -> Vec<Record> {
         let author = Some(format!("model:{model}"));
         let edited = touched(turns.iter().map(|answered| answered.turn));

@@ -1,13 +1,13 @@
 //! The summarizer's prompt.
 
 use muninn_base::RelPath;
+use muninn_text::neutral::{Ground, neutralize};
+use muninn_text::redact::redact;
+use muninn_text::tokens;
 use serde::Serialize;
 
 use super::AnsweredTurn;
 use crate::learn::{MAX_FILES, names};
-use muninn_text::neutral::{Ground, neutralize};
-use muninn_text::redact::redact;
-use muninn_text::tokens;
 
 /// The system prompt.
 pub(super) const INSTRUCTIONS: &str = "\

@@ -1,14 +1,13 @@
 use std::sync::Mutex;
 
-use muninn_base::RelPath;
+use muninn_base::{Clock, RelPath};
+use muninn_text::model::Usage;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::fixture::Fixture;
 use crate::learn::{Failure, LearnContext};
 use crate::records::Origin;
-use muninn_base::Clock;
-use muninn_text::model::Usage;
 
 /// A made-up GitHub token.
 const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";

@@ -6,12 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use muninn_base::database::{self, BUSY_TIMEOUT, is_damage, write_ahead};
+use muninn_base::{Clock, private_file};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::{Durability, SpoolError, at};
-use muninn_base::Clock;
-use muninn_base::database::{self, BUSY_TIMEOUT, is_damage, write_ahead};
-use muninn_base::private_file;
 
 const FILE: &str = "sessions.db";
 

@@ -15,14 +15,12 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use muninn_base::Until;
+use muninn_base::{Clock, Until, private_file};
 use serde::Deserialize;
 
 use super::index::Session;
 use super::waiting::{Kind, PendingFile, aside_dir, dir, entries};
 use super::{Locked, Spool, SpoolError, at};
-use muninn_base::Clock;
-use muninn_base::private_file;
 
 /// Number of folders that are moved in one transaction, between two checks of the deadline.
 const BATCH: usize = 64;

@@ -28,9 +28,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use muninn_base::{Clock, Until, private_file};
 use muninn_repo_tools::ReferenceError;
-
-use muninn_base::Until;
 use thiserror::Error;
 
 pub use self::view::SpoolView;
@@ -41,8 +40,6 @@ use self::index::{Index, Session};
 use self::waiting::{Kind, PendingFile, branch_name};
 use super::record::Record;
 use super::segment::{SegmentError, Segments};
-use muninn_base::Clock;
-use muninn_base::private_file;
 
 /// When appended records are durable. A killed process loses no record in either mode; a power failure can lose
 /// records.
@@ -89,7 +86,6 @@ pub enum SpoolError {
     /// A spool file cannot be read or written.
     #[error("cannot use the spool of live records at {}", path.display())]
     Io {
-        /// The path.
         path: PathBuf,
         /// The cause.
         source: io::Error,
@@ -97,7 +93,6 @@ pub enum SpoolError {
     /// The index of sessions cannot be used.
     #[error("cannot use the index of sessions at {}", path.display())]
     Index {
-        /// The path.
         path: PathBuf,
         /// SQLite's error.
         source: rusqlite::Error,
@@ -121,7 +116,6 @@ pub struct PendingRecords {
     pub commits: Vec<String>,
     /// Number of records.
     pub records: usize,
-    /// The file.
     pub file: PathBuf,
 }
 
@@ -140,7 +134,6 @@ pub struct Flushed {
 
 impl Spool {
     /// Creates a spool in this directory. The directory is created at the first write.
-    #[must_use]
     pub fn at(dir: PathBuf, durability: Durability, clock: Clock) -> Self {
         Self { dir, durability, clock, index: Arc::default() }
     }
@@ -196,9 +189,6 @@ impl Spool {
     }
 
     /// Adds a mark without records, for an input that gave none. Returns whether the mark is new.
-    ///
-    /// # Errors
-    /// [`SpoolError`].
     pub fn mark(&self, client: &str, mark: &str) -> Result<bool, SpoolError> {
         let client = short_hash(client);
         let mut locked = self.locked()?;
@@ -210,9 +200,6 @@ impl Spool {
     }
 
     /// The marks of a session, oldest first.
-    ///
-    /// # Errors
-    /// [`SpoolError`].
     pub fn marks(&self, client: &str) -> Result<Vec<String>, SpoolError> {
         let client = short_hash(client);
         match self.existing(&client)? {
@@ -222,9 +209,6 @@ impl Spool {
     }
 
     /// Waiting records, sorted by session id.
-    ///
-    /// # Errors
-    /// [`SpoolError`].
     pub fn waiting(&self) -> Result<Vec<PendingRecords>, SpoolError> {
         let files = waiting::files(&self.dir)?;
         let mut waiting = Vec::new();
@@ -240,9 +224,6 @@ impl Spool {
     }
 
     /// Returns whether any records wait.
-    ///
-    /// # Errors
-    /// [`SpoolError::Io`].
     pub fn has_waiting(&self) -> Result<bool, SpoolError> {
         Ok(!waiting::files(&self.dir)?.is_empty())
     }
@@ -277,9 +258,6 @@ impl Spool {
     }
 
     /// Flushed files that held invalid lines.
-    ///
-    /// # Errors
-    /// [`SpoolError::Io`].
     pub fn set_aside(&self) -> Result<Vec<PathBuf>, SpoolError> {
         waiting::entries(&waiting::aside_dir(&self.dir))
     }

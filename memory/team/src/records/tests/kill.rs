@@ -6,12 +6,11 @@ use std::io::{BufRead, BufReader, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use muninn_base::Until;
+use muninn_base::{Clock, Until};
 
 use super::finished::old_folder;
 use super::{SpoolFixture, all, record};
 use crate::records::{Durability, Home, Segments, Spool};
-use muninn_base::Clock;
 
 /// Environment variable of writer processes: the directory.
 const WRITER: &str = "MUNINN_TEST_WRITER";
