@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use muninn_team::records::{MAIN, SESSIONS};
-use muninn_tests::{TestEnv, git};
+use muninn_tests::{Gateway, TestEnv, git};
 use serde::Serialize;
 
 pub use self::past::Past;
@@ -39,8 +39,8 @@ const MOST_STOP_MS: f64 = 1_000.0;
 
 /// Measures a gateway after many sessions.
 ///
-/// The cases take turns, round by round, each time with a new process: on a busy machine they differ less from each other
-/// than one does from itself. Progress goes to stderr; stdout has one JSON object.
+/// In each round every case has a new process, and the cases take turns, question by question: on a busy machine they differ
+/// less from each other than one does from itself. Progress goes to stderr; stdout has one JSON object.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "past-sessions")]
 pub struct Options {
@@ -95,7 +95,8 @@ pub struct Case {
 pub struct Report {
     /// By kind of past and number of sessions.
     pub cases: Vec<Case>,
-    /// By how many percent the median question of the largest case is slower than with no past, for each kind of past.
+    /// By how many percent a question to the largest case is slower than the same question to the smallest, in the median of
+    /// all questions, for each kind of past.
     pub slower_percent: Vec<(Past, Option<f64>)>,
     /// Load average over the last minute, at the end.
     pub load1: Option<f64>,
@@ -118,22 +119,48 @@ pub fn run(options: &Options) -> Result<Report> {
     }
     for round in 0..options.rounds {
         progress(&format!("round {} of {}", round + 1, options.rounds));
-        for aged in &mut aged {
-            aged.measure(round, options)?;
-        }
+        measure(&mut aged, round, options)?;
     }
     let cases: Vec<Case> = aged.iter().map(Aged::case).collect();
     let slower = |past: &Past| {
-        let of_kind = || cases.iter().filter(|case| case.past == *past);
-        let least = of_kind().min_by_key(|case| case.sessions)?.question_ms.p50?;
-        let most = of_kind().max_by_key(|case| case.sessions)?.question_ms.p50?;
-        Some(rounded((most / least - 1.0) * 100.0))
+        let of_kind = || aged.iter().filter(|case| case.past == *past);
+        let least = of_kind().min_by_key(|case| case.sessions)?;
+        let most = of_kind().max_by_key(|case| case.sessions)?;
+        let pairs = least.alone.iter().zip(&most.alone);
+        let ratios = pairs.map(|(least, most)| millis(most.took) / millis(least.took));
+        Some(rounded((Percentiles::of(ratios.collect()).p50? - 1.0) * 100.0))
     };
     let slower_percent: Vec<_> = options.past.iter().map(|past| (*past, slower(past))).collect();
     let is_quick = |case: &Case| case.stop_ms.p50.is_some_and(|stop| stop < MOST_STOP_MS);
     let holds = cases.iter().all(is_quick)
         && slower_percent.iter().all(|(_, slower)| slower.is_some_and(|slower| slower <= MOST_SLOWER));
     Ok(Report { cases, slower_percent, load1: procfs::load1(), holds })
+}
+
+/// Measures one round of all cases.
+fn measure(cases: &mut [Aged], round: usize, options: &Options) -> Result<()> {
+    let gateways: Vec<Gateway> = cases.iter().map(Aged::start).collect();
+    let first = round * (WARM_UP + 2 * options.questions);
+    let counted = first + WARM_UP;
+    let together = counted + options.questions;
+    for number in first..together {
+        // A question to the first case finds the machine as the last case has left it, so each is the first in its turn.
+        for at in 0..cases.len() {
+            let at = (number + at) % cases.len();
+            let asked = cases[at].ask(&gateways[at], number)?;
+            if number >= counted {
+                cases[at].alone.push(asked);
+            }
+        }
+    }
+    for (case, gateway) in cases.iter_mut().zip(&gateways) {
+        let root = case.home.path("tree");
+        case.together.extend(ask::eight(gateway.address, &root, together, options.questions)?);
+    }
+    for (case, gateway) in cases.iter_mut().zip(gateways) {
+        case.stop(gateway, round, options)?;
+    }
+    Ok(())
 }
 
 /// A repository, and the state directory of a gateway that has served this many sessions. It stays until the end of the
@@ -182,19 +209,18 @@ impl Aged {
         })
     }
 
-    fn measure(&mut self, round: usize, options: &Options) -> Result<()> {
-        let root = self.home.path("tree");
-        let gateway = serve(&self.home, &root);
+    fn start(&self) -> Gateway {
+        let gateway = serve(&self.home, &self.home.path("tree"));
         wait_until_indexed(&gateway);
-        let ask = |number| ask::question(gateway.address, &root, number);
-        let one_by_one = |from: usize, count: usize| (from..from + count).map(ask).collect::<Result<Vec<_>, _>>();
-        let from = round * (WARM_UP + 2 * options.questions);
-        one_by_one(from, WARM_UP)?;
-        self.alone.extend(one_by_one(from + WARM_UP, options.questions)?);
-        let from = from + WARM_UP + options.questions;
-        let together = ask::eight(gateway.address, &root, from, options.questions);
-        self.together.extend(together?);
+        gateway
+    }
 
+    fn ask(&self, gateway: &Gateway, number: usize) -> std::io::Result<Asked> {
+        ask::question(gateway.address, &self.home.path("tree"), number)
+    }
+
+    fn stop(&mut self, gateway: Gateway, round: usize, options: &Options) -> Result<()> {
+        let root = self.home.path("tree");
         let before = segments(&root)?;
         for number in round * options.open..(round + 1) * options.open {
             ask::conversation(gateway.address, &root, number)?;

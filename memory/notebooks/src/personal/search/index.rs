@@ -289,8 +289,12 @@ impl NewTexts {
         start
     }
 
-    /// Adds the sections of an entity's file.
+    /// Adds the sections of an entity's file, until the first one beyond the budget: no later one is added either, and no later
+    /// file is divided.
     fn entity(&mut self, file: u32, name: &str, bytes: &[u8], modified: SystemTime) {
+        if self.sections.texts == 0 {
+            return;
+        }
         let text = String::from_utf8_lossy(bytes);
         let seconds = Timestamp::try_from(modified).map_or(0, Timestamp::as_second);
         let entity = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
@@ -302,6 +306,7 @@ impl NewTexts {
             let end = starts.get(section.last as usize).copied().unwrap_or(bytes.len());
             let content = &bytes[start..end.max(start)];
             if !self.sections.take(content) {
+                self.sections.texts = 0;
                 break;
             }
             let content = String::from_utf8_lossy(content);
@@ -323,10 +328,12 @@ mod tests {
                 budget: ReadBudget::default(),
                 sections: ReadBudget { texts, bytes },
             };
-            new.entity(0, "entities/people/ann.md", b"# a\nx\n# b\ny\n# c\nz\n", SystemTime::UNIX_EPOCH);
+            for text in ["# a\nx\n# b\ny\n# c\nz\n", "# d"] {
+                new.entity(0, "entities/people/ann.md", text.as_bytes(), SystemTime::UNIX_EPOCH);
+            }
             new.documents
         };
-        assert_eq!([entities(9, 99), entities(2, 99), entities(9, 13)].map(|found| found.len()), [3, 2, 2]);
+        assert_eq!([entities(9, 99), entities(2, 99), entities(9, 15)].map(|found| found.len()), [4, 2, 2]);
         let mut index = Index::default();
         for (name, kind) in [("people/ann.md", ItemType::Person), ("journal/2026-01-01.jsonl", ItemType::Journal)] {
             let listed = Listed { name: name.to_owned(), kind, size: 0, modified: SystemTime::UNIX_EPOCH };
