@@ -30,14 +30,11 @@ pub mod explore;
 pub mod format;
 #[cfg(feature = "gateway")]
 pub mod gateway_process;
-pub mod grep;
 #[cfg(feature = "gateway")]
 pub mod hooks;
 pub mod http1;
 pub mod instances;
-pub mod journal;
 pub mod json_lines;
-pub mod learning;
 pub mod limits;
 pub mod localization;
 pub mod matrix;
@@ -52,8 +49,6 @@ pub mod packs;
 pub mod pairs;
 #[cfg(feature = "gateway")]
 pub mod past_sessions;
-#[cfg(feature = "gateway")]
-pub mod personal_scale;
 pub mod place;
 pub mod procfs;
 pub mod recall;
@@ -75,14 +70,9 @@ pub mod stats;
 pub mod streams;
 pub mod subject;
 pub mod subprocess;
-pub mod syntax;
 pub mod trees;
 #[cfg(feature = "gateway")]
 pub mod turns;
 pub mod upstream;
 #[cfg(feature = "gateway")]
 pub mod value;
-pub mod vectors;
-#[cfg(feature = "gateway")]
-pub mod wiki_scale;
-mod zipf;
