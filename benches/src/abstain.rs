@@ -1,30 +1,22 @@
 //! Abstention: whether prompts that need context get a pack, and others get none.
 //!
 //! Three classes of prompts, as people type them into a coding agent: about this repository, about anything else, and
-//! short follow-ups. The engine is asked as the gateway asks it, in this repository and in others, each at a fixed
-//! commit. Half of the prompts are held out from tuning.
-
-pub mod prompts;
-pub mod report;
+//! short follow-ups. The engine is asked as the gateway asks it, in this repository and in others, each at a fixed commit.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Parser;
 use muninn_context_engine::{EngineSettings, Tuning};
+use serde::{Deserialize, Serialize};
 
-use self::prompts::{Class, Half, Prompt, Split};
-use self::report::{Asking, GoldShare, Report};
-use crate::command_line::at;
-use crate::command_line::progress;
-use crate::instances::{self};
-use crate::localization::report::percent;
-use crate::stand::{self};
-use crate::subject::{Subject, packed};
-use crate::trees::{Trees, clone_of};
+use crate::graded::instances;
+use crate::graded::split::{Half, Split, file, repositories};
+use crate::graded::subject::{Subject, packed};
+use crate::graded::trees::{Tree, Trees, clone_of};
+use crate::harness::stats::percent;
+use crate::harness::{json_lines, our_repository, progress};
 
 /// The name of this repository, which needs no clone.
 const OURS: &str = "muninn";
@@ -33,101 +25,136 @@ const OURS: &str = "muninn";
 const CLOSELY: usize = 24;
 
 /// Measures for which prompts anything is packed.
-///
-/// Progress goes to stderr; the last line on stdout is one JSON object.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "abstain")]
-pub struct Options {
+pub(crate) struct Options {
     /// The half of the prompts to ask.
     #[arg(long, value_enum, default_value_t = Split::Both)]
-    pub split: Split,
+    split: Split,
     /// The directory of the other repositories' clones, OWNER+NAME/repo; without it only this repository is asked about.
     #[arg(long, value_name = "DIR")]
-    pub repos: Option<PathBuf>,
+    repos: Option<PathBuf>,
     /// Questions with the files that answer them, to tell how much of what is packed lies there.
     #[arg(long, value_name = "FILE", requires = "repos")]
-    pub instances: Option<PathBuf>,
+    instances: Option<PathBuf>,
     /// Keep trees and their indexes here from run to run.
     #[arg(long, value_name = "DIR")]
-    pub work: Option<PathBuf>,
+    work: Option<PathBuf>,
     /// The budget of a prompt.
     #[arg(long, default_value_t = 4_000)]
-    pub tokens: u32,
+    tokens: u32,
     /// Another threshold than the engine's own.
     #[arg(long)]
-    pub threshold: Option<f32>,
+    threshold: Option<f32>,
     /// Write one JSON object for each prompt and repository: what was packed, or why nothing was.
     #[arg(long, value_name = "FILE")]
-    pub per_prompt: Option<PathBuf>,
+    per_prompt: Option<PathBuf>,
 }
 
-/// Runs the whole benchmark and returns what it is to print.
-///
-/// # Errors
-/// When a repository cannot be had at its commit, or a file cannot be read or written.
-pub fn run(options: &Options) -> Result<Report> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("abstain");
+/// The class of a prompt, which says whether anything should be packed for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Class {
+    OffTopic,
+    OnTopic,
+    FollowUp,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Prompt {
+    class: Class,
+    /// The repository that it is about, or `*`.
+    repo: String,
+    prompt: String,
+}
+
+/// Rates are percent of askings. A prompt about no repository is asked in each of them.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Report {
+    n: BTreeMap<Class, usize>,
+    injected: BTreeMap<Class, f64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    tune: BTreeMap<Class, f64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    held: BTreeMap<Class, f64>,
+    by_repo: BTreeMap<String, BTreeMap<Class, f64>>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    gold: Option<GoldShare>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+struct GoldShare {
+    gold_n: usize,
+    gold_injected: f64,
+    gold_token_share: f64,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Asking {
+    half: Half,
+    class: Class,
+    repo: String,
+    prompt: String,
+    injected: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// The packed sources, best first.
+    sources: Vec<String>,
+    tokens: u32,
+    /// The features of the engine's decision, for `fit.py`.
+    signs: Vec<f32>,
+}
+
+pub(crate) fn run(options: &Options) -> Result<Report> {
     let trees = Trees::new(options.work.as_deref())?;
     let mut prompts: Vec<(Half, Prompt)> = Vec::new();
     for half in options.split.halves() {
-        prompts.extend(prompts::read(&dir, *half)?.into_iter().map(|prompt| (*half, prompt)));
+        prompts.extend(read(*half)?.into_iter().map(|prompt| (*half, prompt)));
     }
     let mut askings = Vec::new();
     let mut asked: HashMap<usize, Class> = HashMap::new();
-    for (repo, commit) in prompts::repositories(&dir)? {
-        let Some(clone) = clone(&repo, options)? else { continue };
-        let subject = subject(&trees, &clone, &repo, &commit, None)?;
-        subject.engine.set_threshold(options.threshold);
-        let here = prompts.iter().enumerate().filter(|(_, (_, prompt))| prompt.belongs_to(&repo));
+    for (repo, commit) in repositories()? {
+        let clone = match &options.repos {
+            _ if repo == OURS => our_repository()?,
+            Some(repos) => clone_of(repos, &repo),
+            None => continue,
+        };
+        let subject = subject(trees.checkout(&clone, &repo, &commit, None), options).context(repo.clone())?;
+        let here = prompts.iter().enumerate().filter(|(_, (_, prompt))| prompt.repo == "*" || prompt.repo == repo);
         for (at, (half, prompt)) in here {
             asked.insert(at, prompt.class);
-            askings.push(ask(&subject, &repo, *half, prompt, options.tokens));
+            let found = subject.ask(&prompt.prompt, options.tokens, Tuning::default());
+            askings.push(Asking {
+                half: *half,
+                class: prompt.class,
+                repo: repo.clone(),
+                prompt: prompt.prompt.clone(),
+                injected: !found.items.is_empty(),
+                sources: found.items.iter().map(|item| item.source.clone()).collect(),
+                tokens: found.tokens,
+                reason: found.reason,
+                signs: subject.engine.rank(&prompt.prompt, Tuning::default(), CLOSELY).features,
+            });
         }
         progress(&format!("{repo}: {} askings so far", askings.len()));
     }
-    if let Some(path) = &options.per_prompt {
-        write(path, &askings).with_context(at(path))?;
-    }
+    json_lines::write(options.per_prompt.as_deref(), &askings)?;
     let mut n: BTreeMap<Class, usize> = BTreeMap::new();
     asked.into_values().for_each(|class| *n.entry(class).or_default() += 1);
-    let gold = gold_share(options, &trees)?;
-    Ok(Report::of(n, &askings, gold))
+    Ok(report(n, &askings, gold_share(options, &trees)?))
 }
 
-/// A repository's clone; `None` if the repository is left out.
-fn clone(repo: &str, options: &Options) -> Result<Option<PathBuf>> {
-    if repo == OURS {
-        return stand::repository().map(Some);
-    }
-    Ok(options.repos.as_ref().map(|repos| clone_of(repos, repo)))
+fn read(half: Half) -> Result<Vec<Prompt>> {
+    json_lines::read(&file(match half {
+        Half::Tune => "tune.jsonl",
+        Half::Held => "held.jsonl",
+    }))
 }
 
-fn subject(trees: &Trees, clone: &Path, repo: &str, commit: &str, folder: Option<&str>) -> Result<Subject> {
-    let tree = trees.checkout(clone, repo, commit, folder);
-    tree.and_then(|tree| Subject::index(&tree, EngineSettings::default().embedder)).with_context(|| repo.to_owned())
-}
-
-fn ask(subject: &Subject, repo: &str, half: Half, prompt: &Prompt, tokens: u32) -> Asking {
-    let found = subject.ask(&prompt.prompt, tokens, Tuning::default());
-    Asking {
-        half,
-        class: prompt.class,
-        repo: repo.to_owned(),
-        prompt: prompt.prompt.clone(),
-        injected: !found.items.is_empty(),
-        sources: found.items.iter().map(|item| item.source.clone()).collect(),
-        tokens: found.tokens,
-        reason: found.reason,
-        signs: subject.engine.rank(&prompt.prompt, Tuning::default(), CLOSELY).features,
-    }
-}
-
-fn write(path: &Path, askings: &[Asking]) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
-    for asking in askings {
-        writeln!(file, "{}", serde_json::to_string(asking)?)?;
-    }
-    file.flush()
+fn subject(tree: Result<Tree>, options: &Options) -> Result<Subject> {
+    let subject = Subject::index(&tree?, EngineSettings::default().embedder)?;
+    subject.engine.set_threshold(options.threshold);
+    Ok(subject)
 }
 
 /// The share of packed tokens in gold files, with the threshold.
@@ -138,16 +165,14 @@ fn gold_share(options: &Options, trees: &Trees) -> Result<Option<GoldShare>> {
     let instances = instances::read(path, None)?;
     let (mut injected, mut gold, mut all) = (0u32, 0u64, 0u64);
     for instance in &instances {
-        let clone = clone_of(repos, &instance.repo);
-        let root = instance.root.as_deref();
-        let subject = subject(trees, &clone, &instance.repo, &instance.base_commit, root)?;
-        subject.engine.set_threshold(options.threshold);
+        let tree = trees.of_instance(repos, instance);
+        let subject = subject(tree, options).with_context(|| instance.repo.clone())?;
         let spans = packed(&subject.ask(&instance.query, options.tokens, Tuning::default()));
         injected += u32::from(!spans.is_empty());
-        for span in &spans {
-            let is_gold = instance.gold_files.iter().any(|gold| instance.is_gold(gold, &span.path));
-            all += u64::from(span.tokens);
-            gold += if is_gold { u64::from(span.tokens) } else { 0 };
+        for (place, tokens) in &spans {
+            let is_gold = instance.gold_files.iter().any(|gold| instance.is_gold(gold, &place.path));
+            all += u64::from(*tokens);
+            gold += if is_gold { u64::from(*tokens) } else { 0 };
         }
     }
     progress(&format!("{gold} of {all} packed tokens lie in gold files"));
@@ -156,4 +181,62 @@ fn gold_share(options: &Options, trees: &Trees) -> Result<Option<GoldShare>> {
         gold_injected: percent(f64::from(injected) / instances.len() as f64),
         gold_token_share: percent(gold as f64 / all.max(1) as f64),
     }))
+}
+
+fn report(n: BTreeMap<Class, usize>, askings: &[Asking], gold: Option<GoldShare>) -> Report {
+    let mut by_repo: BTreeMap<String, Vec<&Asking>> = BTreeMap::new();
+    for asking in askings {
+        by_repo.entry(asking.repo.clone()).or_default().push(asking);
+    }
+    let of_half = |half| rates(askings.iter().filter(|asking| asking.half == half));
+    Report {
+        n,
+        injected: rates(askings),
+        tune: of_half(Half::Tune),
+        held: of_half(Half::Held),
+        by_repo: by_repo.into_iter().map(|(repo, here)| (repo, rates(here))).collect(),
+        gold,
+    }
+}
+
+/// The share of askings for which something was packed, by class.
+fn rates<'a>(askings: impl IntoIterator<Item = &'a Asking>) -> BTreeMap<Class, f64> {
+    let mut counts: BTreeMap<Class, (u32, u32)> = BTreeMap::new();
+    for asking in askings {
+        let (packed, all) = counts.entry(asking.class).or_default();
+        *packed += u32::from(asking.injected);
+        *all += 1;
+    }
+    let rate = |(class, (packed, all))| (class, percent(f64::from(packed) / f64::from(all)));
+    counts.into_iter().map(rate).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_reported_by_class_half_and_repository() {
+        let asking = |half, class, repo: &str, injected| Asking {
+            half,
+            class,
+            repo: repo.to_owned(),
+            prompt: String::new(),
+            injected,
+            reason: None,
+            sources: Vec::new(),
+            tokens: 0,
+            signs: Vec::new(),
+        };
+        let askings = [
+            asking(Half::Tune, Class::OffTopic, "a", true),
+            asking(Half::Tune, Class::OffTopic, "b", false),
+            asking(Half::Tune, Class::OnTopic, "a", true),
+            asking(Half::Held, Class::OffTopic, "a", false),
+        ];
+        let report = report(BTreeMap::new(), &askings, None);
+        assert_eq!(report.injected, BTreeMap::from([(Class::OffTopic, 33.3), (Class::OnTopic, 100.0)]));
+        assert_eq!((report.tune[&Class::OffTopic], report.held[&Class::OffTopic]), (50.0, 0.0));
+        assert_eq!((report.by_repo["a"][&Class::OffTopic], report.by_repo["b"][&Class::OffTopic]), (50.0, 0.0));
+    }
 }

@@ -5,7 +5,6 @@
 //! sent through the gateway in a session of its own; the receipt says which statements were packed.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -15,30 +14,26 @@ use muninn_tests::{TestEnv, output};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::command_line::at;
-use crate::gateway_process::{home, muninn};
-use crate::json_lines;
-use crate::remembered::Remembered;
-use crate::report::rounded;
+use crate::gateway::{home, muninn};
+use crate::graded::remembered::Remembered;
+use crate::harness::stats::percent_of;
+use crate::harness::{at, json_lines};
 
 /// Measures whether a question gets the statement that holds now.
-///
-/// Progress goes to stderr; the last line on stdout is one JSON object.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "decisions")]
-pub struct Options {
+pub(crate) struct Options {
     /// Reversals, one JSON object a line: `old` and `new` with `text`, `date` and `path`, `question`, `change`.
     #[arg(long, value_name = "FILE")]
-    pub reversals: PathBuf,
+    reversals: PathBuf,
     /// Questions without an answer among the statements, one JSON object a line with `question`.
     #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/admit/unrelated.jsonl"))]
-    pub unrelated: PathBuf,
+    unrelated: PathBuf,
     /// Write one JSON object for each question.
     #[arg(long, value_name = "FILE")]
-    pub per_question: Option<PathBuf>,
+    per_question: Option<PathBuf>,
 }
 
-/// An older and a newer statement, and a question that the newer one answers.
 #[derive(Debug, Clone, Deserialize)]
 struct Reversal {
     old: Statement,
@@ -50,9 +45,7 @@ struct Reversal {
 #[derive(Debug, Clone, Deserialize)]
 struct Statement {
     text: String,
-    /// The day, as `2026-01-31`.
     date: String,
-    /// The file that it is from.
     path: String,
 }
 
@@ -61,57 +54,41 @@ struct Unrelated {
     question: String,
 }
 
-/// The statements that were packed for a question.
 #[derive(Debug, Clone, Serialize)]
 struct Asked {
     question: String,
     /// The number of the statement that answers it; `None` for an unrelated question.
     fact: Option<usize>,
-    /// The kind of change.
     change: Option<String>,
     /// The packed statements: an even number is an old one, and the next number its successor.
     packed: Vec<usize>,
-    /// The statements that recall ranks first, with the features of their admission and, last, their probability.
+    /// See [`Remembered::ranked`].
     ranked: Vec<(usize, Vec<f32>)>,
 }
 
 /// The results of the questions about one kind of change.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Got {
-    /// The number of questions.
-    pub questions: usize,
-    /// Those that got the new statement alone.
-    pub new: usize,
-    /// Those that got both, as an open conflict.
-    pub both: usize,
-    /// Those that got the old statement alone.
-    pub old: usize,
-    /// The number of other statements that they got.
-    pub others: usize,
+struct Got {
+    questions: usize,
+    /// The new statement alone.
+    new: usize,
+    /// Both, as an open conflict.
+    both: usize,
+    old: usize,
+    others: usize,
 }
 
-/// The result of the benchmark.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// The number of open conflicts after `muninn reconcile`.
-    pub conflicts: usize,
-    /// Those with a proposal, which was accepted.
-    pub proposals: usize,
-    /// The results by kind of change.
-    pub got: BTreeMap<String, Got>,
-    /// Percent of the questions that got the new statement, alone or in an open conflict.
-    pub injected: f64,
-    /// The number of unrelated questions.
-    pub unrelated: usize,
-    /// Percent of them that got a statement.
-    pub wrong: f64,
+pub(crate) struct Report {
+    conflicts: usize,
+    proposals: usize,
+    got: BTreeMap<String, Got>,
+    injected: f64,
+    unrelated: usize,
+    wrong: f64,
 }
 
-/// Runs the benchmark.
-///
-/// # Errors
-/// When a file cannot be read or written, or `muninn` fails.
-pub fn run(options: &Options) -> Result<Report> {
+pub(crate) fn run(options: &Options) -> Result<Report> {
     let reversals: Vec<Reversal> = json_lines::read(&options.reversals)?;
     let unrelated: Vec<Unrelated> = json_lines::read(&options.unrelated)?;
     let home = home();
@@ -120,8 +97,7 @@ pub fn run(options: &Options) -> Result<Report> {
     run_muninn(&home, &root, &["reconcile"])?;
     let conflicts: Value = serde_json::from_str(&run_muninn(&home, &root, &["conflicts", "--json"])?)?;
     let conflicts = conflicts["conflicts"].as_array().cloned().unwrap_or_default();
-    let proposals = conflicts.iter().filter(|conflict| !conflict["proposal"].is_null());
-    let proposals = proposals.count();
+    let proposals = conflicts.iter().filter(|conflict| !conflict["proposal"].is_null()).count();
     if proposals > 0 {
         run_muninn(&home, &root, &["resolve", "--accept"])?;
     }
@@ -142,21 +118,14 @@ pub fn run(options: &Options) -> Result<Report> {
         })
     });
     let asked = asked.collect::<Result<Vec<Asked>>>()?;
-    if let Some(path) = &options.per_question {
-        let mut file = std::fs::File::create(path).with_context(at(path))?;
-        for one in &asked {
-            writeln!(file, "{}", serde_json::to_string(one)?)?;
-        }
-    }
+    json_lines::write(options.per_question.as_deref(), &asked)?;
     Ok(report(&asked, conflicts.len(), proposals))
 }
 
 fn report(asked: &[Asked], conflicts: usize, proposals: usize) -> Report {
     let mut got: BTreeMap<String, Got> = BTreeMap::new();
     for one in asked {
-        let (Some(new), Some(change)) = (one.fact, &one.change) else {
-            continue;
-        };
+        let (Some(new), Some(change)) = (one.fact, &one.change) else { continue };
         let got = got.entry(change.clone()).or_default();
         got.questions += 1;
         match (one.packed.contains(&new), one.packed.contains(&(new - 1))) {
@@ -168,7 +137,6 @@ fn report(asked: &[Asked], conflicts: usize, proposals: usize) -> Report {
         let others = one.packed.iter().filter(|packed| **packed / 2 != new / 2);
         got.others += others.count();
     }
-    let percent = |count: usize, all: usize| rounded(count as f64 * 100.0 / all.max(1) as f64);
     let injected: usize = got.values().map(|got| got.new + got.both).sum();
     let questions: usize = got.values().map(|got| got.questions).sum();
     let unrelated: Vec<&Asked> = asked.iter().filter(|one| one.fact.is_none()).collect();
@@ -176,10 +144,10 @@ fn report(asked: &[Asked], conflicts: usize, proposals: usize) -> Report {
     Report {
         conflicts,
         proposals,
-        injected: percent(injected, questions),
+        injected: percent_of(injected, questions),
         got,
         unrelated: unrelated.len(),
-        wrong: percent(wrong, unrelated.len()),
+        wrong: percent_of(wrong, unrelated.len()),
     }
 }
 
@@ -198,15 +166,9 @@ fn merge_notes(home: &TestEnv, root: &Path, reversals: &[Reversal]) -> Result<Ha
             let number = at * 2 + side;
             let id = format!("02{number:024}");
             let record = json!({
-                "id": id,
-                "ts": format!("{}T12:00:0{side}Z", statement.date),
-                "type": "learning",
-                "text": statement.text,
-                "author": author,
-                "session": session,
-                "branch": branch,
-                "sources": [{"path": statement.path}],
-                "stated": true,
+                "id": id, "ts": format!("{}T12:00:0{side}Z", statement.date), "type": "learning",
+                "text": statement.text, "author": author, "session": session, "branch": branch,
+                "sources": [{"path": statement.path}], "stated": true,
             });
             lines.push_str(&format!("{record}\n"));
             numbers.insert(id, number);

@@ -1,78 +1,98 @@
-//! Shared support for the benchmarks.
-//!
-//! A benchmark of the gateway also measures the mock backend and the load client. [`upstream`] and [`client`] are
-//! therefore small and fast, and the same run measures them without a gateway. Where speed does not count, fakes and
-//! clients come from `muninn_tests`.
-//!
-//! A benchmark of the engine needs repositories: [`trees`] checks them out of clones, and [`subject`] opens an engine over
-//! one.
-//!
-//! ```
-//! use muninn_benches::stats;
-//!
-//! assert_eq!(stats::percentile(&mut [4.0, 1.0, 3.0, 2.0], 0.5), Some(2.0));
-//! ```
+//! `bench`: the benchmarks. See `benches/README.md`.
 
-pub mod abstain;
-#[cfg(feature = "gateway")]
-pub mod admit;
-pub mod answer;
-pub mod bodies;
-pub mod client;
-pub mod command_line;
-pub mod connection;
-#[cfg(feature = "gateway")]
-pub mod conversion;
-#[cfg(feature = "gateway")]
-pub mod decisions;
-#[cfg(feature = "gateway")]
-pub mod explore;
-pub mod format;
-#[cfg(feature = "gateway")]
-pub mod gateway_process;
-#[cfg(feature = "gateway")]
-pub mod hooks;
-pub mod http1;
-pub mod instances;
-pub mod json_lines;
-pub mod limits;
-pub mod localization;
-pub mod matrix;
-pub mod measure;
-pub mod memory_scale;
-pub mod options;
-#[cfg(feature = "gateway")]
-pub mod overhead;
-#[cfg(feature = "gateway")]
-pub mod packs;
-#[cfg(feature = "gateway")]
-pub mod pairs;
-#[cfg(feature = "gateway")]
-pub mod past_sessions;
-pub mod place;
-pub mod procfs;
-pub mod recall;
-pub mod reconcile_scale;
-pub mod record_store;
-#[cfg(feature = "gateway")]
-mod remembered;
-pub mod report;
-pub mod scale;
-#[cfg(feature = "gateway")]
-mod scripted;
-#[cfg(feature = "gateway")]
-pub mod soak;
-pub mod sse;
-pub mod stamp;
-pub mod stand;
-pub mod stats;
-#[cfg(feature = "gateway")]
-pub mod streams;
-pub mod subject;
-pub mod subprocess;
-pub mod trees;
-#[cfg(feature = "gateway")]
-pub mod turns;
-pub mod upstream;
-#[cfg(feature = "gateway")]
-pub mod value;
+mod abstain;
+mod admit;
+mod conversion;
+mod decisions;
+mod explore;
+mod gateway;
+mod graded;
+mod harness;
+mod hooks;
+mod load;
+mod localization;
+mod model;
+mod overhead;
+mod packs;
+mod pairs;
+mod past_sessions;
+mod recall;
+mod reconcile_scale;
+mod scale;
+mod soak;
+mod streams;
+mod value;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+
+use crate::harness::{child, exit};
+
+/// Measures Muninn.
+///
+/// Progress goes to stderr; the last line on stdout is one JSON object.
+#[derive(Parser)]
+#[command(name = "bench")]
+enum Bench {
+    Abstain(abstain::Options),
+    Admit(admit::Options),
+    Conversion(conversion::Options),
+    Decisions(decisions::Options),
+    Explore(explore::Options),
+    Hooks(hooks::Options),
+    Localization(localization::Options),
+    Overhead(overhead::Options),
+    Packs(packs::Options),
+    Pairs(pairs::Options),
+    PastSessions(past_sessions::Options),
+    Recall(recall::Options),
+    ReconcileScale(reconcile_scale::Options),
+    Scale(scale::Options),
+    Soak(soak::Options),
+    Streams(streams::Options),
+    Value(value::Options),
+    #[command(name = scale::PHASE, hide = true)]
+    ScalePhase {
+        task: PathBuf,
+    },
+    #[command(name = reconcile_scale::PHASE, hide = true)]
+    ReconcilePhase {
+        task: PathBuf,
+    },
+}
+
+fn main() -> ExitCode {
+    let started = Instant::now();
+    if let Some(code) = gateway::requested() {
+        return code;
+    }
+    match Bench::parse() {
+        Bench::Abstain(options) => exit("abstain", abstain::run(&options)),
+        Bench::Admit(options) => exit("admit", admit::run(&options)),
+        Bench::Conversion(options) => exit("conversion", conversion::run(&options)),
+        Bench::Decisions(options) => exit("decisions", decisions::run(&options)),
+        Bench::Explore(options) => exit("explore", explore::run(&options)),
+        Bench::Hooks(options) => exit("hooks", hooks::run(&options)),
+        Bench::Localization(options) => exit("localization", localization::run(&options)),
+        Bench::Overhead(options) => exit("overhead", overhead::run(&options)),
+        Bench::Packs(options) => exit("packs", packs::run(&options)),
+        Bench::Pairs(options) => exit("pairs", pairs::run(&options)),
+        Bench::PastSessions(options) => exit("past-sessions", past_sessions::run(&options)),
+        Bench::Recall(options) => exit("recall", recall::run(&options)),
+        Bench::ReconcileScale(options) => exit("reconcile-scale", reconcile_scale::run(&options)),
+        Bench::Scale(options) => exit("scale", scale::run(&options)),
+        Bench::Soak(options) => exit("soak", soak::run(&options)),
+        Bench::Streams(options) => exit("streams", streams::run(&options)),
+        Bench::Value(options) => exit("value", value::run(&options)),
+        Bench::ScalePhase { task } => {
+            exit(scale::PHASE, child::task(&task).and_then(|task: scale::Task| task.perform(started)))
+        }
+        Bench::ReconcilePhase { task } => exit(
+            reconcile_scale::PHASE,
+            child::task(&task).and_then(|task: reconcile_scale::Task| task.perform(started)),
+        ),
+    }
+}

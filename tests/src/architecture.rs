@@ -21,6 +21,7 @@ use syn::Item;
 const LAYERS: [&str; 4] = ["gateway", "context-engine", "memory", "repo-tools"];
 
 /// Crates for tests and benchmarks. They may use any layer. A layer may use only `tests`, as a development dependency.
+/// `benches` is a workspace of its own.
 const SUPPORT: [&str; 2] = ["benches", "tests"];
 
 fn root() -> PathBuf {
@@ -115,7 +116,7 @@ fn every_crate_is_listed_and_inherits_the_lints() {
     let workspace = manifest(".");
     let members = workspace["workspace"]["members"].as_array().unwrap();
     let mut members: Vec<_> = members.iter().filter_map(toml::Value::as_str).collect();
-    let mut known: Vec<_> = LAYERS.into_iter().chain(SUPPORT).collect();
+    let mut known: Vec<_> = LAYERS.into_iter().chain(["tests"]).collect();
     members.sort_unstable();
     known.sort_unstable();
     assert_eq!(members, known);
@@ -124,6 +125,38 @@ fn every_crate_is_listed_and_inherits_the_lints() {
         assert_eq!(manifest["package"]["name"].as_str(), Some(format!("muninn-{member}").as_str()));
         assert_eq!(manifest["lints"]["workspace"].as_bool(), Some(true), "{member} must inherit the lints");
     }
+}
+
+/// Cargo inherits nothing across workspaces, so the benchmarks repeat what the root's workspace sets.
+#[test]
+fn benches_repeat_the_versions_lints_and_profiles_of_the_root() {
+    let (root, benches) = (manifest("."), manifest("benches"));
+    let workspace = &root["workspace"];
+    assert!(
+        workspace["exclude"].as_array().unwrap().contains(&"benches".into()),
+        "README's commands must not build them"
+    );
+    assert_eq!(benches["lints"], workspace["lints"]);
+    for profile in ["dev", "release"] {
+        assert_eq!(benches["profile"][profile], root["profile"][profile], "{profile}");
+    }
+    for (name, dependency) in benches["dependencies"].as_table().unwrap() {
+        if !name.starts_with("muninn-") {
+            assert_eq!(dependency, &workspace["dependencies"][name], "{name}");
+        }
+    }
+    let (ours, roots) = (locked("benches"), locked("."));
+    let others: Vec<_> = ours.difference(&roots).filter(|(name, _)| !name.starts_with("muninn-")).collect();
+    assert!(others.is_empty(), "benches/Cargo.lock has other versions than Cargo.lock: {others:?}");
+}
+
+/// Names and versions of the packages in a lock file.
+fn locked(folder: &str) -> BTreeSet<(String, String)> {
+    let lock = std::fs::read_to_string(root().join(folder).join("Cargo.lock")).unwrap();
+    let lock: toml::Table = lock.parse().unwrap();
+    let text = |package: &toml::Value, key: &str| package[key].as_str().unwrap().to_owned();
+    let packages = lock["package"].as_array().unwrap().iter();
+    packages.map(|package| (text(package, "name"), text(package, "version"))).collect()
 }
 
 /// The directories that a path in ARCHITECTURE.md may be relative to: the root, a layer, its sources, or a module of
@@ -266,9 +299,7 @@ const MAX_PACKAGES: usize = 507;
 
 #[test]
 fn lock_file_holds_no_more_packages_than_allowed() {
-    let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
-    let lock: toml::Table = lock.parse().unwrap();
-    let packages = lock["package"].as_array().unwrap().len();
+    let packages = locked(".").len();
     assert!(packages <= MAX_PACKAGES, "{packages} packages, {MAX_PACKAGES} are allowed");
 }
 

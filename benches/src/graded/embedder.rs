@@ -1,27 +1,46 @@
-//! An embedder that embeds each text once.
-//!
-//! The trees of one repository share nearly all of their chunks, and each tree has a cache of its own. With a transformer
-//! on a processor, embedding them all anew would take a night.
+//! The embedder that a benchmark ranks with.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use muninn_text::embed::{EmbedError, Embedder};
+use anyhow::Result;
+use clap::ValueEnum;
+use muninn_text::embed::{EmbedError, Embedder, StaticVectors, minilm};
+use serde::{Deserialize, Serialize};
 
-/// An embedder that embeds each text once.
-pub(super) struct Remembered {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub(crate) enum EmbedderName {
+    /// Lexical lists alone.
+    None,
+    /// The compiled-in static vectors.
+    Static,
+    /// The transformer, from `--model`.
+    Minilm,
+}
+
+impl EmbedderName {
+    /// Loads the embedder; `model` is the directory of minilm's files.
+    pub(crate) fn load(self, model: Option<&Path>) -> Result<Option<Arc<dyn Embedder>>> {
+        Ok(match self {
+            Self::None => None,
+            Self::Static => Some(Arc::new(StaticVectors::shipped()?)),
+            Self::Minilm => {
+                let inner = minilm(model.unwrap_or(Path::new(".")))?;
+                Some(Arc::new(CachedEmbedder { inner: Arc::from(inner), known: Mutex::default() }))
+            }
+        })
+    }
+}
+
+/// An embedder that embeds each text once. The trees of one repository share nearly all of their chunks, and each tree has
+/// a cache of its own. With a transformer on a processor, embedding them all anew takes a night.
+struct CachedEmbedder {
     inner: Arc<dyn Embedder>,
     known: Mutex<HashMap<String, Vec<f32>>>,
 }
 
-impl Remembered {
-    pub(super) fn of(inner: Arc<dyn Embedder>) -> Self {
-        let known = Mutex::default();
-        Self { inner, known }
-    }
-}
-
-impl Embedder for Remembered {
+impl Embedder for CachedEmbedder {
     fn id(&self) -> &str {
         self.inner.id()
     }
@@ -31,21 +50,19 @@ impl Embedder for Remembered {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let known = |text: &&str| {
-            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            known.get(*text).cloned()
-        };
-        let mut vectors: Vec<Option<Vec<f32>>> = texts.iter().map(known).collect();
-        let missing: Vec<usize> = (0..texts.len()).filter(|at| vectors[*at].is_none()).collect();
-        let wanted: Vec<&str> = missing.iter().map(|at| texts[*at]).collect();
-        if !wanted.is_empty() {
-            let made = self.inner.embed(&wanted)?;
-            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            for (at, vector) in missing.into_iter().zip(made) {
-                known.insert(texts[at].to_owned(), vector.clone());
-                vectors[at] = Some(vector);
-            }
+        let mut missing = texts.to_vec();
+        missing.retain(|text| !self.known().contains_key(*text));
+        if !missing.is_empty() {
+            let made = self.inner.embed(&missing)?;
+            self.known().extend(missing.into_iter().map(str::to_owned).zip(made));
         }
-        Ok(vectors.into_iter().flatten().collect())
+        let known = self.known();
+        Ok(texts.iter().filter_map(|text| known.get(*text).cloned()).collect())
+    }
+}
+
+impl CachedEmbedder {
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Vec<f32>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

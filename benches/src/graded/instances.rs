@@ -6,46 +6,35 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use crate::json_lines;
+use crate::harness::json_lines;
 
-/// One question: an issue, or a few words.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Instance {
-    /// Its name; its place in the file where it has none.
+pub(crate) struct Instance {
+    /// Its line in the file, if it has no name.
     #[serde(default)]
-    pub instance_id: String,
-    /// `owner/name`.
-    pub repo: String,
-    /// The commit that the question is about.
-    pub base_commit: String,
-    /// The folder to search in; all of the tree where there is none.
+    pub(crate) instance_id: String,
+    pub(crate) repo: String,
+    pub(crate) base_commit: String,
+    /// The folder to search in, if it is not the whole tree.
     #[serde(default)]
-    pub root: Option<String>,
-    /// The question.
-    pub query: String,
-    /// The files that answer it.
-    pub gold_files: Vec<String>,
-    /// The definitions among them, `Class.method` or `function`, by file.
+    pub(crate) root: Option<String>,
+    pub(crate) query: String,
+    pub(crate) gold_files: Vec<String>,
+    /// The definitions that answer it, `Class.method` or `function`, by file.
     #[serde(default)]
-    pub gold_spans: Option<BTreeMap<String, Vec<String>>>,
+    pub(crate) gold_spans: Option<BTreeMap<String, Vec<String>>>,
 }
 
 impl Instance {
-    /// Whether a file of the tree is this gold file, whose path may be relative to the folder to search in.
-    pub fn is_gold(&self, gold: &str, path: &str) -> bool {
-        let from_root = || {
-            let root = self.root.as_deref()?.trim_matches('/');
-            path.strip_prefix(root)?.strip_prefix('/')
-        };
+    /// Whether a file of the tree is this gold file, whose path may be relative to `root`.
+    pub(crate) fn is_gold(&self, gold: &str, path: &str) -> bool {
+        let from_root = || path.strip_prefix(self.root.as_deref()?.trim_matches('/'))?.strip_prefix('/');
         gold == path || from_root() == Some(gold)
     }
 }
 
 /// Reads the instances in a file whose id or repository contains `only`.
-///
-/// # Errors
-/// When the file cannot be read, a line is not an instance, or there is none.
-pub fn read(path: &Path, only: Option<&str>) -> Result<Vec<Instance>> {
+pub(crate) fn read(path: &Path, only: Option<&str>) -> Result<Vec<Instance>> {
     let mut instances: Vec<Instance> = json_lines::read(path)?;
     for (at, instance) in instances.iter_mut().enumerate() {
         if instance.instance_id.is_empty() {
@@ -64,17 +53,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_questions_need_no_spans_and_may_name_a_root() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("i.jsonl");
-        let commit = "0".repeat(40);
-        let line = format!(
-            r#"{{"repo":"o/r","base_commit":"{commit}","root":"lib/","query":"q","gold_files":["a.py"],"more":1}}"#
-        );
-        std::fs::write(&path, format!("{line}\n{line}\n")).unwrap();
-        let read = read(&path, None).unwrap();
-        assert_eq!(read[1].instance_id, "o/r#2");
-        assert!(read[0].is_gold("a.py", "lib/a.py") && read[0].is_gold("lib/a.py", "lib/a.py"));
-        assert!(!read[0].is_gold("a.py", "libra.py") && !read[0].is_gold("a.py", "other/a.py"));
+    fn gold_files_may_be_relative_to_the_root() {
+        let line = r#"{"repo":"o/r","base_commit":"0","root":"lib/","query":"q","gold_files":["a.py"],"more":1}"#;
+        let instance: Instance = serde_json::from_str(line).unwrap();
+        assert!(instance.is_gold("a.py", "lib/a.py") && instance.is_gold("lib/a.py", "lib/a.py"));
+        assert!(!instance.is_gold("a.py", "libra.py") && !instance.is_gold("a.py", "other/a.py"));
     }
 }

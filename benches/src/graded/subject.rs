@@ -9,29 +9,22 @@ use muninn_context_engine::{Engine, EngineSettings, Exploration, ItemKind, Limit
 use muninn_repo_tools::Worktree;
 use muninn_text::embed::Embedder;
 
-use crate::command_line::progress;
-use crate::place::Place;
-use crate::trees::Tree;
+use super::place::Place;
+use super::trees::Tree;
+use crate::harness::progress;
 
-/// An engine whose index is ready.
-#[derive(Debug)]
-pub struct Subject {
-    /// The engine.
-    pub engine: Engine,
+pub(crate) struct Subject {
+    pub(crate) engine: Engine,
     /// Whether there was no derived cache before.
-    pub cold: bool,
-    /// The time to make the index ready.
-    pub index: Duration,
-    /// The time to make its vectors ready after that.
-    pub embedding: Duration,
+    pub(crate) cold: bool,
+    pub(crate) index: Duration,
+    /// The time to make the vectors after that.
+    pub(crate) embedding: Duration,
 }
 
 impl Subject {
     /// Indexes a tree, with a cache beside it, and makes its vectors if there is an embedder.
-    ///
-    /// # Errors
-    /// When it is no repository, or gone.
-    pub fn index(tree: &Tree, embedder: Option<Arc<dyn Embedder>>) -> Result<Self> {
+    pub(crate) fn index(tree: &Tree, embedder: Option<Arc<dyn Embedder>>) -> Result<Self> {
         let worktree = Worktree::discover(&tree.root)?;
         let cold = !tree.cache.is_dir();
         let started = Instant::now();
@@ -40,40 +33,23 @@ impl Subject {
         engine.refresh(&())?;
         let index = started.elapsed();
         let started = Instant::now();
-        let filled = engine.embed(&|| true);
-        filled.notes.iter().for_each(|note| progress(note));
+        engine.embed(&|| true).notes.iter().for_each(|note| progress(note));
         Ok(Self { engine, cold, index, embedding: started.elapsed() })
     }
 
-    /// Asks, and waits for the answer however long it takes.
-    pub fn ask(&self, question: &str, tokens: u32, tuning: Tuning) -> Exploration {
+    /// Asks with a deadline that is never reached.
+    pub(crate) fn ask(&self, question: &str, tokens: u32, tuning: Tuning) -> Exploration {
         let deadline = Instant::now() + Duration::from_secs(600);
         self.engine.explore_with(question, &Limits { tokens, deadline }, tuning)
     }
 
-    /// The root of the tree.
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.engine.worktree().root()
     }
 }
 
-/// A span of a file that was packed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Packed {
-    /// Relative to the root of the tree.
-    pub path: String,
-    /// Counted from 1.
-    pub lines: std::ops::RangeInclusive<usize>,
-    /// Its tokens as rendered.
-    pub tokens: u32,
-}
-
-/// The spans of files among what was found.
-pub fn packed(found: &Exploration) -> Vec<Packed> {
+/// The places of code in a pack, with their tokens.
+pub(crate) fn packed(found: &Exploration) -> Vec<(Place, u32)> {
     let code = found.items.iter().filter(|item| item.kind == ItemKind::Code);
-    code.filter_map(|item| {
-        let place = Place::parse(&item.source);
-        Some(Packed { path: place.path, lines: place.lines?, tokens: item.tokens })
-    })
-    .collect()
+    code.map(|item| (Place::parse(&item.source), item.tokens)).collect()
 }

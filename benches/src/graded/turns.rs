@@ -1,105 +1,95 @@
-//! Turns of a client that speaks chat completions, and their receipts.
+//! Turns of a client that speaks chat completions to a gateway over a tree, and their receipts.
+
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use muninn_tests::{Gateway, TestEnv};
+use muninn_tests::{TestEnv, Upstream};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::format::Format;
-use crate::gateway_process::why;
-use crate::place::Place;
+use super::place::Place;
+use crate::gateway::{GatewayProcess, wait_until_settled};
 
-/// The kinds of clients, which get different packs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Client {
-    /// A client that can read files. It gets a map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Client {
+    /// It can read files, and gets a map.
     WithTools,
-    /// A client without tools. It gets code.
+    /// It gets code.
     WithoutTools,
 }
 
-impl Client {
-    /// The definitions of its tools.
-    fn tools(self) -> Value {
-        match self {
-            Self::WithTools => {
-                json!([{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}])
-            }
-            Self::WithoutTools => json!([]),
-        }
-    }
-}
-
-/// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Message {
-    /// Its author.
-    pub role: Role,
-    /// Its text.
-    pub content: String,
+pub(crate) struct Message {
+    pub(crate) role: Role,
+    pub(crate) content: String,
 }
 
 impl Message {
-    /// A message of the user.
-    pub fn user(content: &str) -> Self {
+    pub(crate) fn user(content: &str) -> Self {
         Self { role: Role::User, content: content.to_owned() }
     }
 }
 
-/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The developer.
+pub(crate) enum Role {
     User,
-    /// The model.
     Assistant,
 }
 
-/// The parts of a receipt that benchmarks read.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub struct Receipt {
-    /// The packed items, in order.
-    pub items: Vec<ReceiptItem>,
-    /// The tokens of the added block.
-    pub tokens: u32,
+pub(crate) struct Receipt {
+    pub(crate) items: Vec<ReceiptItem>,
+    pub(crate) tokens: u32,
     /// Why nothing, or only a part, was added.
     #[serde(default)]
-    pub reason: Option<String>,
+    pub(crate) reason: Option<String>,
 }
 
-/// One packed item.
 #[derive(Debug, Clone, Deserialize)]
-pub struct ReceiptItem {
+pub(crate) struct ReceiptItem {
     /// `code`, `place`, `memory` or `knowledge`.
-    pub kind: String,
+    pub(crate) kind: String,
     /// A place, or the id of a memory.
-    pub source: String,
-    /// Its tokens.
-    pub tokens: u32,
+    pub(crate) source: String,
+    pub(crate) tokens: u32,
 }
 
 impl ReceiptItem {
     /// The place of the repository that it names; `None` for memory and knowledge.
-    pub fn place(&self) -> Option<Place> {
+    pub(crate) fn place(&self) -> Option<Place> {
         ["code", "place"].contains(&&*self.kind).then(|| Place::parse(&self.source))
     }
 }
 
-/// Sends a conversation through the gateway as one turn of a session, and returns the receipt.
-///
-/// # Errors
-/// When the gateway refuses the request.
-pub fn send(
-    (home, gateway): (&TestEnv, &Gateway),
-    client: Client,
-    session: &str,
-    messages: &[Message],
-) -> Result<Receipt> {
-    let body = json!({"model": "mock", "messages": messages, "tools": client.tools()});
-    let headers = [("content-type", "application/json"), ("x-session-id", session)];
-    let response = gateway.post(Format::Chat.path(), &headers, body.to_string().as_bytes());
-    ensure!(response.status == 200, "the gateway answered {}", response.status);
-    serde_json::from_value(why(home, response.request_id())).context("the receipt")
+pub(crate) struct Stage {
+    gateway: GatewayProcess,
+    pub(crate) backend: Upstream,
+}
+
+impl Stage {
+    /// Starts a gateway and waits until its index is settled. `more` continues the table `[context]`.
+    pub(crate) fn start(home: TestEnv, root: &Path, more: &str) -> Self {
+        let backend = Upstream::start();
+        home.connect_with(&backend, more);
+        let gateway = GatewayProcess::start(home, root);
+        wait_until_settled(&gateway);
+        Self { gateway, backend }
+    }
+
+    /// Sends a conversation as one turn of a session, and returns the receipt.
+    pub(crate) fn send(&self, client: Client, session: &str, messages: &[Message]) -> Result<Receipt> {
+        let tools = match client {
+            Client::WithTools => {
+                json!([{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}])
+            }
+            Client::WithoutTools => json!([]),
+        };
+        let body = json!({"model": "mock", "messages": messages, "tools": tools});
+        let headers = [("x-session-id", session)];
+        let response = self.gateway.post("/v1/chat/completions", &headers, body.to_string().as_bytes());
+        ensure!(response.status == 200, "the gateway answered {}", response.status);
+        serde_json::from_value(self.gateway.why(response.request_id())).context("the receipt")
+    }
 }

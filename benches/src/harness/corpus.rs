@@ -1,7 +1,5 @@
-//! A copy of a directory, as a repository that may be written to.
-//!
-//! The benchmark edits files in a repository. It leaves the given directory alone: a repository is cloned, and any other
-//! directory is copied and made a repository there.
+//! A copy of a directory as a repository that a benchmark may change: a repository is cloned, and any other directory is
+//! copied and made a repository.
 
 use std::fs;
 use std::io;
@@ -10,49 +8,76 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use muninn_repo_tools::{WalkLimits, Worktree, read_text, walk};
-
-use crate::command_line::{at, progress};
 use muninn_tests::git;
 
-/// Files are made so old: a file that was written just now is looked at twice by an index, as it may change again
-/// within a tick of the file system's clock. A checkout of yesterday is the usual case, and is measured.
+use super::{at, files_below, progress};
+
+/// The age of all files. An index looks twice at a file that was just written, because it may change again within a tick
+/// of the file system's clock. A checkout of yesterday is the usual case.
 const AGE: Duration = Duration::from_secs(24 * 3600);
 /// Larger files are mostly tables, and do not count towards the lines that are asked for.
 const MAX_COUNTED_BYTES: usize = 256 << 10;
-/// The order of entries where not all are copied; names that begin alike are often alike.
+/// The order of entries if not all are copied, because names that begin alike are often alike.
 const SEED: u64 = 0x636f_7270;
-/// As the engine has it.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Copies `root` to `to`, which must not exist: all of it, or whole entries of it, drawn with a fixed seed, until
-/// `lines` lines are there.
-///
-/// # Errors
-/// When a file cannot be read or written, or git refuses.
-pub fn copy(root: &Path, to: &Path, lines: Option<usize>) -> Result<()> {
+/// A copy, with the files and lines that the engine would index.
+pub(crate) struct Corpus {
+    pub(crate) root: PathBuf,
+    pub(crate) files: usize,
+    pub(crate) lines: usize,
+    /// Holds the copy if `work` is not given, and has room for caches.
+    pub(crate) temporary: tempfile::TempDir,
+}
+
+impl Corpus {
+    /// Copies `root` into `work`, or takes the copy that an earlier run left there.
+    pub(crate) fn of(root: &Path, work: Option<&Path>, lines: Option<usize>) -> Result<Self> {
+        let temporary = tempfile::tempdir()?;
+        let dir = work.unwrap_or(temporary.path());
+        fs::create_dir_all(dir).with_context(at(dir))?;
+        let root = root.canonicalize().with_context(at(root))?;
+        let name = root.file_name().unwrap_or_default().to_string_lossy();
+        let part = lines.map_or_else(|| "all".to_owned(), |lines| lines.to_string());
+        let to = dir.join(format!("{name}+{part}"));
+        if !to.is_dir() {
+            copy(&root, &to, lines)?;
+        }
+        let root = to.canonicalize().with_context(at(&to))?;
+        let (files, lines) = size(&root)?;
+        progress(&format!("{files} files, {lines} lines"));
+        Ok(Self { root, files, lines, temporary })
+    }
+}
+
+/// Copies `root` to `to`, which must not exist: all of it, or whole entries, drawn with a fixed seed, until there are
+/// `lines` lines.
+pub(crate) fn copy(root: &Path, to: &Path, lines: Option<usize>) -> Result<()> {
     let part = to.with_extension("part");
-    match fs::remove_dir_all(&part) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error).with_context(at(&part)),
-        _ => {}
+    if part.exists() {
+        fs::remove_dir_all(&part).with_context(at(&part))?;
     }
     if lines.is_none() && is_repository(root) {
         let [from, into] = [root, &part].map(|path| path.to_string_lossy().into_owned());
         git(root, &["clone", "--quiet", &from, &into])?;
-        age(&part)?;
+        age(&part).with_context(at(&part))?;
         git(&part, &["update-index", "-q", "--refresh"])?;
     } else {
-        let mut copied = 0;
-        let mut entries = sorted(root)?;
+        let entries = fs::read_dir(root).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+        let mut entries: Vec<PathBuf> = entries.with_context(at(root))?;
+        entries.sort();
         fastrand::Rng::with_seed(SEED).shuffle(&mut entries);
+        let mut copied = 0;
         for entry in entries {
             if lines.is_some_and(|lines| copied >= lines) {
                 break;
             }
-            let name = entry.file_name().unwrap_or_default().to_owned();
-            copied += copy_entry(&entry, &part.join(name))?;
+            for file in files_below(&entry).with_context(at(&entry))? {
+                let copy = part.join(file.strip_prefix(root)?);
+                copied += copy_file(&file, &copy).with_context(at(&file))?;
+            }
         }
-        progress(&format!("copied {copied} lines of text"));
-        age(&part)?;
+        age(&part).with_context(at(&part))?;
         git(&part, &["init", "--quiet", "--template="])?;
         git(&part, &["add", "--all"])?;
         git(&part, &["commit", "--quiet", "--message=as it is"])?;
@@ -60,11 +85,7 @@ pub fn copy(root: &Path, to: &Path, lines: Option<usize>) -> Result<()> {
     fs::rename(&part, to).with_context(at(&part))
 }
 
-/// Files and lines that the engine would index.
-///
-/// # Errors
-/// When it is no repository.
-pub fn size(root: &Path) -> Result<(usize, usize)> {
+fn size(root: &Path) -> Result<(usize, usize)> {
     let worktree = Worktree::discover(root)?;
     let limits = WalkLimits { max_file_bytes: MAX_FILE_BYTES, ..WalkLimits::default() };
     let texts = walk(&worktree, &limits).files.into_iter();
@@ -72,54 +93,25 @@ pub fn size(root: &Path) -> Result<(usize, usize)> {
     Ok(texts.fold((0, 0), |(files, lines), file| (files + 1, lines + file.text.lines().count())))
 }
 
-/// Whether a directory is a worktree's root; a folder in one is just a folder.
+/// Whether a directory is a worktree's root. A folder in a worktree is just a folder.
 fn is_repository(root: &Path) -> bool {
     let top = git(root, &["rev-parse", "--show-toplevel"]);
     let top = top.ok().and_then(|top| Path::new(top.trim_end()).canonicalize().ok());
     top.is_some() && top == root.canonicalize().ok()
 }
 
-fn sorted(dir: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(dir).with_context(at(dir))?;
-    let mut paths =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().with_context(at(dir))?;
-    paths.sort();
-    Ok(paths)
-}
-
-/// Copies a file or a directory and returns its lines of text. Links, and what belongs to git, stay behind.
-fn copy_entry(from: &Path, to: &Path) -> Result<usize> {
-    let kind = fs::symlink_metadata(from).with_context(at(from))?.file_type();
-    if kind.is_dir() && from.file_name().is_some_and(|name| name != ".git") {
-        fs::create_dir_all(to).with_context(at(from))?;
-        let mut lines = 0;
-        for entry in sorted(from)? {
-            lines += copy_entry(&entry, &to.join(entry.file_name().unwrap_or_default()))?;
-        }
-        return Ok(lines);
-    }
-    if !kind.is_file() {
-        return Ok(0);
-    }
-    let bytes = fs::read(from).with_context(at(from))?;
-    let folder = to.parent().unwrap_or(to);
-    fs::create_dir_all(folder).and_then(|()| fs::write(to, &bytes)).with_context(at(from))?;
+fn copy_file(from: &Path, to: &Path) -> io::Result<usize> {
+    let bytes = fs::read(from)?;
+    fs::create_dir_all(to.parent().unwrap_or(to))?;
+    fs::write(to, &bytes)?;
     let is_text = bytes.len() <= MAX_COUNTED_BYTES && std::str::from_utf8(&bytes).is_ok() && !bytes.contains(&0);
     Ok(if is_text { bytes.iter().filter(|byte| **byte == b'\n').count() } else { 0 })
 }
 
-/// Makes all files of a tree look old.
-fn age(dir: &Path) -> Result<()> {
+fn age(dir: &Path) -> io::Result<()> {
     let then = SystemTime::now() - AGE;
-    for path in sorted(dir)? {
-        let kind = fs::symlink_metadata(&path).with_context(at(&path))?.file_type();
-        if kind.is_dir() && path.file_name().is_some_and(|name| name != ".git") {
-            age(&path)?;
-        } else if kind.is_file() {
-            let opened = fs::File::options().write(true).open(&path);
-            let aged = opened.and_then(|file| file.set_modified(then));
-            aged.with_context(at(&path))?;
-        }
+    for file in files_below(dir)? {
+        fs::File::options().write(true).open(file)?.set_modified(then)?;
     }
     Ok(())
 }
@@ -128,39 +120,21 @@ fn age(dir: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn write(path: &Path, text: &str) {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
     #[test]
-    fn directory_is_copied_into_a_repository() {
+    fn whole_entries_are_copied_up_to_the_lines_asked_for() {
         let dir = tempfile::tempdir().unwrap();
-        let (root, to) = (dir.path().join("root"), dir.path().join("copy"));
         for folder in ["a", "b", "c"] {
-            write(&root.join(folder).join("x.rs"), "1\n2\n");
+            fs::create_dir(dir.path().join(folder)).unwrap();
+            fs::write(dir.path().join(folder).join("x.rs"), "1\n2\n").unwrap();
         }
-        copy(&root, &to, Some(3)).unwrap();
-        assert!(to.join(".git").is_dir() && !root.join(".git").exists());
-        assert_eq!(size(&to).unwrap(), (2, 4), "two entries whole, and no third");
-        assert_eq!(git(&to, &["status", "--porcelain"]).unwrap(), "");
-        let copied = ["a", "b"].map(|folder| to.join(folder).join("x.rs"));
-        let copied = copied.iter().find(|file| file.exists()).unwrap();
-        let modified = fs::metadata(copied).unwrap().modified().unwrap();
-        assert!(modified.elapsed().unwrap() > AGE / 2);
-    }
-
-    #[test]
-    fn a_repository_is_cloned() {
-        let dir = tempfile::tempdir().unwrap();
-        let (root, to) = (dir.path().join("root"), dir.path().join("copy"));
-        write(&root.join("a.rs"), "1\n");
-        git(&root, &["init", "--quiet"]).unwrap();
-        git(&root, &["add", "a.rs"]).unwrap();
-        git(&root, &["commit", "--quiet", "--message=mine"]).unwrap();
-        write(&root.join("untracked.rs"), "1\n");
-        copy(&root, &to, None).unwrap();
-        assert_eq!(size(&to).unwrap(), (1, 1));
-        assert_eq!(git(&to, &["log", "--format=%s"]).unwrap(), "mine\n");
+        let corpus = Corpus::of(dir.path(), None, Some(3)).unwrap();
+        assert_eq!((corpus.files, corpus.lines), (2, 4));
+        assert_eq!(git(&corpus.root, &["status", "--porcelain"]).unwrap(), "");
+        let clone = dir.path().join("clone");
+        copy(&corpus.root, &clone, None).unwrap();
+        assert_eq!(git(&clone, &["log", "--format=%s"]).unwrap(), "as it is\n");
+        let files = ["a", "b", "c"].map(|folder| clone.join(folder).join("x.rs"));
+        let copied = files.iter().find(|file| file.exists()).unwrap();
+        assert!(fs::metadata(copied).unwrap().modified().unwrap().elapsed().unwrap() > AGE / 2);
     }
 }

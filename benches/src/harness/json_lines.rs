@@ -1,18 +1,17 @@
 //! Files of one JSON value a line.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::command_line::at;
+use super::at;
 
-/// Reads the values in a file. Blank lines do not count.
-///
-/// # Errors
-/// When the file cannot be read, a line does not parse, or there is no value.
-pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+/// Reads the values in a file, without blank lines. A file without values is an error.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     let text = fs::read_to_string(path).with_context(at(path))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let value = |(at, line)| serde_json::from_str(line).with_context(|| format!("{path:?}, line {}", at + 1));
@@ -21,20 +20,13 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     Ok(values)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bad_line_is_named() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("i.jsonl");
-        let read = |text: &str| {
-            fs::write(&path, text).unwrap();
-            super::read::<u8>(&path)
-        };
-        assert_eq!(read("\n1\n\n2\n").unwrap(), [1, 2]);
-        assert!(read("1\n\n{}\n").unwrap_err().to_string().ends_with("line 3"));
-        assert!(read("\n").is_err());
+/// Writes values to a file, if one is named.
+pub(crate) fn write<T: Serialize>(path: Option<&Path>, values: impl IntoIterator<Item = T>) -> Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    let mut file = BufWriter::new(File::create(path).with_context(at(path))?);
+    for value in values {
+        serde_json::to_writer(&mut file, &value)?;
+        file.write_all(b"\n")?;
     }
+    file.flush().with_context(at(path))
 }

@@ -1,25 +1,17 @@
-//! Questions from a tree's documentation comments.
-//!
-//! The first sentence of a documentation comment resembles a question about the item, and every large tree has enough of
-//! them.
+//! Questions from a tree's documentation comments: the first sentence of a comment resembles a question about its item.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use muninn_repo_tools::{DiscoverError, WalkLimits, Worktree, read_text, walk};
 
-use std::path::Path;
-
 const SEED: u64 = 0x0073_6361_6c65;
-/// The number of words in a usable sentence.
 const WORDS: std::ops::RangeInclusive<usize> = 5..=24;
 /// Larger files are mostly data.
 const MAX_FILE_BYTES: u64 = 256 << 10;
 
-/// `count` sentences, or as many as there are, always the same for the same tree.
-///
-/// # Errors
-/// When it is no repository.
-pub fn sample(root: &Path, count: usize) -> Result<Vec<String>, DiscoverError> {
+/// Draws `count` sentences, or all if there are fewer. The same tree gives the same sentences.
+pub(crate) fn sample(root: &Path, count: usize) -> Result<Vec<String>, DiscoverError> {
     let worktree = Worktree::discover(root)?;
     let mut files = walk(&worktree, &WalkLimits::default()).files;
     files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -60,7 +52,6 @@ fn sentences(text: &str) -> Vec<String> {
     found
 }
 
-/// The text of a documentation comment on this line.
 fn comment(line: &str) -> Option<&str> {
     let marks = ["///", "//!", "/**", "* ", "\"\"\"", "r\"\"\""];
     let rest = marks.iter().find_map(|mark| line.strip_prefix(mark))?;
@@ -79,41 +70,22 @@ fn sentence(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    const CODE: &str = "\
-/// Reads the header of a request. More follows.
-/// It is bounded.
-fn read() {}
-/// See below
-fn other() {}
-    /** Writes all of the rows to disk. */
-def load():
-    \"\"\"Loads the table from a file on disk.\"\"\"
-// Not a documentation comment at all, this one.
-/// 1234 == 5678 && a[0] != b[1]
-";
-
     #[test]
-    fn the_first_sentence_of_each_comment_is_taken() {
-        let expected = [
-            "Reads the header of a request.",
-            "Writes all of the rows to disk.",
-            "Loads the table from a file on disk.",
-        ];
-        assert_eq!(sentences(CODE), expected);
+    fn first_sentence_of_each_comment_is_taken() {
+        let code = "/// Reads the header of a request. More follows.\n/// It is bounded.\nfn read() {}\n\
+             /// See below\nfn other() {}\n    /** Writes all of the rows to disk. */\n// Not a documentation comment.\n\
+             /// 1234 == 5678 && a[0] != b[1]\n";
+        assert_eq!(sentences(code), ["Reads the header of a request.", "Writes all of the rows to disk."]);
     }
 
     #[test]
-    fn the_sample_is_the_same_each_time() {
+    fn sample_is_the_same_each_time() {
         let dir = tempfile::tempdir().unwrap();
         muninn_tests::git(dir.path(), &["init", "--quiet"]).unwrap();
-        let word = |number: usize| ["red", "green", "blue", "white", "black"][number % 5];
-        for file in 0..5 {
-            let comment = |line: usize| format!("/// Paints the {} door of the {} house.\n\n", word(file), word(line));
-            let text: String = (0..5).map(comment).collect();
-            std::fs::write(dir.path().join(format!("{file}.rs")), text).unwrap();
-        }
+        let comments =
+            (0..25).map(|number| format!("/// Paints the door of house {} in red.\n\n", "n".repeat(number + 2)));
+        std::fs::write(dir.path().join("a.rs"), comments.collect::<String>()).unwrap();
         let first = sample(dir.path(), 10).unwrap();
-        assert_eq!(first.len(), 10);
         assert_eq!(first, sample(dir.path(), 10).unwrap());
         assert_eq!(first.iter().collect::<HashSet<_>>().len(), 10);
         assert_eq!(sample(dir.path(), 100).unwrap().len(), 25);

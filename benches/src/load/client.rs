@@ -1,131 +1,126 @@
 //! The load client: a crew of keep-alive connections, each of which sends its next request as soon as the last one is
 //! answered.
 //!
-//! All connections share one thread with the caller, so that client and mock together take two cores at most and their cost
-//! is the same for every target. The first failed request ends a run.
+//! All connections share one thread with the caller, so that client and mock together take two cores at most and their
+//! cost is the same for every target.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::answer::{Reader, Sample};
-use crate::bodies::Body;
-use crate::connection::Connection;
-use crate::format::Format;
-use crate::http1::{BodyDecoder, Head};
-use crate::sse::CHAT_EVENTS;
-use crate::upstream::{PACE_HEADER, PACE_QUERY};
+use super::answer::{Purpose, Reader, Sample};
+use super::events::CHAT_EVENTS;
+use super::format::Format;
+use super::http1::{BodyDecoder, Connection, Head};
+use super::mock::{PACE_HEADER, PACE_QUERY};
+use super::request::{Body, question};
 
-/// The requests of a crew.
+/// Requests about one directory, of which none asks a question twice.
+pub(crate) struct Requests {
+    directory: String,
+    next_question: Arc<AtomicU64>,
+}
+
+impl Requests {
+    pub(crate) fn about(directory: &Path) -> Self {
+        Self { directory: directory.to_string_lossy().into_owned(), next_question: Arc::default() }
+    }
+
+    /// A load with bodies of about `size` bytes.
+    pub(crate) fn load(&self, format: Format, size: usize, clients: usize, pace_ms: u64, context: bool) -> Load {
+        let body = Arc::new(Body::of_agent(format, size, &self.directory));
+        Load { format, clients, pace_ms, context, body, next_question: Arc::clone(&self.next_question) }
+    }
+}
+
 #[derive(Debug, Clone)]
-pub struct Load {
-    /// The format of requests and answers.
-    pub format: Format,
+pub(crate) struct Load {
+    format: Format,
     /// Connections, each with one request in flight.
-    pub clients: usize,
+    clients: usize,
     /// Milliseconds between the events of an answer; 0 for all at once.
-    pub pace_ms: u64,
-    /// Whether a gateway may add context; if not, every request asks it to stay out.
-    pub context: bool,
-    /// The request body, but for its question.
-    pub body: Arc<Body>,
-    /// Number of the next question, shared by all crews of a run so that none is asked twice.
-    pub next_question: Arc<AtomicU64>,
+    pub(super) pace_ms: u64,
+    /// Whether a gateway may add context.
+    context: bool,
+    body: Arc<Body>,
+    next_question: Arc<AtomicU64>,
 }
 
 /// When a crew stops. Requests in flight are finished.
 #[derive(Debug, Clone, Copy)]
-pub enum Until {
-    /// After so much time.
+pub(crate) enum Until {
     Elapsed(Duration),
-    /// After so many requests on each connection.
     Requests(u64),
 }
 
 /// Connections to one target, each warmed by one unpaced request whose answer was checked whole.
 #[derive(Debug)]
-pub struct Crew {
+pub(crate) struct Crew {
     members: Vec<Member>,
-    /// Time between the starts of two members: paced answers are spread evenly, else all clients
-    /// would wait for their events at the same instants.
     stagger: Duration,
 }
 
 impl Crew {
-    /// Opens the connections and sends one unpaced request on each.
-    ///
-    /// # Errors
-    /// When the target cannot be reached, or answers wrongly.
-    pub async fn assemble(target: SocketAddr, load: &Load) -> Result<Self> {
+    /// Opens the connections and sends one unpaced request on each. Paced answers are spread evenly, else all clients
+    /// would wait for their events at the same instants.
+    pub(crate) async fn assemble(target: SocketAddr, load: &Load) -> Result<Self> {
         let mut members = Vec::with_capacity(load.clients);
         for _ in 0..load.clients {
-            let mut member = Member::connect(target, load).await?;
-            member.warm().await?;
+            let connection = connect(target).await?;
+            let mut member = Member { target, connection, load: load.clone(), events: 0 };
+            let reader = Reader::new(load.format, Purpose::Check(Vec::new()));
+            member.events = member.exchange(0, reader, &mut Sample::default()).await?;
             members.push(member);
         }
         let stream = Duration::from_millis(load.pace_ms) * CHAT_EVENTS as u32;
         Ok(Self { members, stagger: stream / load.clients.max(1) as u32 })
     }
 
-    /// Runs all connections at once, and hands them back for another run.
-    ///
-    /// # Errors
-    /// The first failure of any request.
-    pub async fn run(self, until: Until) -> Result<(Self, Sample)> {
-        let stagger = self.stagger;
-        let mut tasks = JoinSet::new();
-        for (index, member) in self.members.into_iter().enumerate() {
-            let delay = stagger * index as u32;
-            tasks.spawn(async move {
-                if !delay.is_zero() {
-                    tokio::time::sleep(delay).await;
-                }
-                member.run(until).await
-            });
-        }
-        let mut members = Vec::with_capacity(tasks.len());
-        let mut total = Sample::default();
-        while let Some(done) = tasks.join_next().await {
-            let (member, sample) = done??;
-            members.push(member);
-            total.merge(sample);
-        }
-        Ok((Self { members, stagger }, total))
+    /// Starts the members evenly over this time.
+    pub(crate) fn spread_over(mut self, time: Duration) -> Self {
+        self.stagger = time / self.members.len().max(1) as u32;
+        self
     }
 
-    /// Sends one request on each connection, starting them evenly over `spread`, and drops the
-    /// connections. Unlike [`Self::run`] it goes on when one fails; returns the failures too.
-    ///
-    /// # Errors
-    /// When a task is lost.
-    pub async fn run_once(self, spread: Duration) -> Result<(Sample, Vec<anyhow::Error>)> {
-        let share = spread / self.members.len().max(1) as u32;
+    /// Runs all connections at once, and returns them for another run. The first failed request is an error.
+    pub(crate) async fn run(self, until: Until) -> Result<(Self, Sample)> {
+        let (crew, sample, failures) = self.run_on(until).await?;
+        failures.into_iter().next().map_or(Ok((crew, sample)), Err)
+    }
+
+    /// As [`Self::run`], but a failed request ends only its connection.
+    pub(crate) async fn run_on(self, until: Until) -> Result<(Self, Sample, Vec<Error>)> {
+        let stagger = self.stagger;
         let mut tasks = JoinSet::new();
         for (index, mut member) in self.members.into_iter().enumerate() {
             tasks.spawn(async move {
-                tokio::time::sleep(share * index as u32).await;
+                if !stagger.is_zero() {
+                    tokio::time::sleep(stagger * index as u32).await;
+                }
                 let mut sample = Sample::default();
-                let asked = member.ask(member.load.pace_ms, &mut sample).await;
-                (sample, asked.err())
+                let ran = member.run(until, &mut sample).await;
+                (ran.map(|()| member), sample)
             });
         }
-        let mut total = Sample::default();
-        let mut failures = Vec::new();
+        let (mut members, mut total, mut failures) = (Vec::new(), Sample::default(), Vec::new());
         while let Some(done) = tasks.join_next().await {
-            let (sample, failure) = done?;
+            let (ran, sample) = done?;
             total.merge(sample);
-            failures.extend(failure);
+            match ran {
+                Ok(member) => members.push(member),
+                Err(failure) => failures.push(failure),
+            }
         }
-        Ok((total, failures))
+        Ok((Self { members, stagger }, total, failures))
     }
 }
 
-/// One connection and what it sends.
 #[derive(Debug)]
 struct Member {
     target: SocketAddr,
@@ -136,40 +131,21 @@ struct Member {
 }
 
 impl Member {
-    async fn connect(target: SocketAddr, load: &Load) -> Result<Self> {
-        Ok(Self { target, connection: connect(target).await?, load: load.clone(), events: 0 })
-    }
-
-    /// Sends one unpaced request and checks its answer to the last event.
-    async fn warm(&mut self) -> Result<()> {
-        let reader = Reader::whole(self.load.format);
-        self.events = self.exchange(0, reader, &mut Sample::default()).await?;
-        Ok(())
-    }
-
-    async fn run(mut self, until: Until) -> Result<(Self, Sample)> {
-        let mut sample = Sample::default();
+    async fn run(&mut self, until: Until, sample: &mut Sample) -> Result<()> {
         let pace_ms = self.load.pace_ms;
         let start = Instant::now();
         loop {
-            self.ask(pace_ms, &mut sample).await?;
+            let purpose = Purpose::Time { events: self.events, stamped: pace_ms > 0 };
+            self.exchange(pace_ms, Reader::new(self.load.format, purpose), sample).await?;
             let over = match until {
                 Until::Elapsed(time) => start.elapsed() >= time,
                 Until::Requests(count) => sample.requests >= count,
             };
             if over {
-                break;
+                sample.rps = sample.requests as f64 / start.elapsed().as_secs_f64();
+                return Ok(());
             }
         }
-        sample.rps = sample.requests as f64 / start.elapsed().as_secs_f64();
-        Ok((self, sample))
-    }
-
-    /// Sends one request and reads its answer to the end.
-    async fn ask(&mut self, pace_ms: u64, sample: &mut Sample) -> Result<()> {
-        let reader = Reader::timed(self.load.format, self.events, pace_ms > 0);
-        self.exchange(pace_ms, reader, sample).await?;
-        Ok(())
     }
 
     /// One request and its answer; returns the number of the answer's events.
@@ -188,16 +164,14 @@ impl Member {
         exchanged.await.with_context(|| target.to_string())
     }
 
-    /// Sends the next request; returns when its first byte left.
+    /// Sends the next request, and returns when its first byte left.
     async fn send(&mut self, pace_ms: u64, sample: &mut Sample) -> Result<Instant> {
-        let number = self.load.next_question.fetch_add(1, Ordering::Relaxed);
-        let question = crate::bodies::question(number);
+        let question = question(self.load.next_question.fetch_add(1, Ordering::Relaxed));
         let body = Arc::clone(&self.load.body);
         let length = body.len_with(&question);
         let head = self.head(pace_ms, length);
         let [before, question, after] = body.pieces(&question);
         sample.body_bytes += length as u64;
-
         let sent = Instant::now();
         self.connection.write_pieces(&[head.as_bytes(), before, question, after]).await?;
         Ok(sent)
@@ -205,9 +179,9 @@ impl Member {
 
     async fn read_events(&mut self, body: &mut BodyDecoder, reader: &mut Reader, sample: &mut Sample) -> Result<()> {
         loop {
-            let mut read = reader.read(Instant::now(), sample);
-            let used = body.feed(self.connection.pending(), |part| read.take(part))?;
-            read.end();
+            let now = Instant::now();
+            let used = body.feed(self.connection.pending(), |part| reader.take(part, now, sample))?;
+            reader.end_read(now, sample);
             self.connection.consume(used);
             if body.is_done() {
                 return Ok(());
@@ -231,13 +205,9 @@ impl Member {
         }
     }
 
-    /// The head of a request with a body of so many bytes.
     fn head(&self, pace_ms: u64, length: usize) -> String {
         let path = self.load.format.path();
-        let query = match pace_ms {
-            0 => String::new(),
-            _ => format!("?{PACE_QUERY}{pace_ms}"),
-        };
+        let query = if pace_ms == 0 { String::new() } else { format!("?{PACE_QUERY}{pace_ms}") };
         let context = if self.load.context { "" } else { "x-muninn-context: off\r\n" };
         format!(
             "POST {path}{query} HTTP/1.1\r\nhost: {}\r\nuser-agent: muninn-bench\r\n\
@@ -256,80 +226,39 @@ async fn connect(target: SocketAddr) -> Result<Connection> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sse::WORDS;
-    use crate::upstream::Upstream;
+    use crate::gateway::runtime;
+    use crate::load::events::WORDS;
+    use crate::load::mock::Mock;
 
-    fn load(format: Format, clients: usize, pace_ms: u64) -> Load {
-        Load {
-            format,
-            clients,
-            pace_ms,
-            context: true,
-            body: Arc::new(Body::of_agent(format, 2000, "/srv/project")),
-            next_question: Arc::new(AtomicU64::new(0)),
-        }
-    }
-
-    fn runtime() -> tokio::runtime::Runtime {
-        let mut builder = tokio::runtime::Builder::new_current_thread();
-        builder.enable_all().build().unwrap()
-    }
-
-    fn run(load: &Load, requests: u64) -> (Sample, Upstream) {
-        let upstream = Upstream::start(0).unwrap();
-        let sample = runtime().block_on(async {
-            let crew = Crew::assemble(upstream.address(), load).await.unwrap();
+    fn run(format: Format, clients: usize, pace_ms: u64, requests: u64) -> (Load, Sample, Mock) {
+        let load = Requests::about(Path::new("/srv/project")).load(format, 2_000, clients, pace_ms, true);
+        let mock = Mock::start(0).unwrap();
+        let sample = runtime().unwrap().block_on(async {
+            let crew = Crew::assemble(mock.address, &load).await.unwrap();
             crew.run(Until::Requests(requests)).await.unwrap().1
         });
-        (sample, upstream)
+        (load, sample, mock)
     }
 
     #[test]
-    fn a_crew_reads_whole_answers() {
+    fn crew_reads_whole_answers_and_every_body_arrives() {
         for format in Format::ALL {
-            let load = load(format, 3, 0);
-            let (sample, upstream) = run(&load, 5);
-            assert_eq!(sample.requests, 15);
-            assert_eq!(sample.firsts_ms.len(), 15);
+            let (load, sample, mock) = run(format, 3, 0, 5);
+            assert_eq!((sample.requests, sample.firsts_ms.len()), (15, 15));
             // One warming request per connection.
-            assert_eq!(upstream.seen().answered(format), 18);
-            assert_eq!(upstream.seen().paced(), 0);
-            assert_eq!(load.next_question.load(Ordering::Relaxed), 18);
+            let warming: usize = (0..3).map(|number| load.body.len_with(&question(number))).sum();
+            assert_eq!(mock.seen.counts(format), [18, 0, warming as u64 + sample.body_bytes]);
         }
     }
 
     #[test]
-    fn a_paced_answer_takes_its_time_and_every_word_is_timed() {
+    fn every_word_of_a_paced_answer_is_timed() {
         for format in Format::ALL {
-            let (sample, upstream) = run(&load(format, 2, 2), 1);
-            assert_eq!(upstream.seen().paced(), 2);
-            // More than 60 gaps of 2 ms: no machine is fast enough to do more, and a slow one only does less.
+            let (_, sample, mock) = run(format, 2, 2, 1);
+            assert_eq!(mock.seen.counts(format)[1], 2);
+            // More than 60 gaps of 2 ms: a slow machine only takes longer.
             assert!(sample.rps <= 2.0 / 0.12, "{} requests/s", sample.rps);
-            assert_eq!(sample.delays_ms.len(), 2 * WORDS);
-            assert_eq!(sample.added_gaps_ms.len(), 2 * (WORDS - 1));
-            assert!(sample.delays_ms.iter().all(|delay| *delay >= 0.0));
+            assert_eq!((sample.delays_ms.len(), sample.added_gaps_ms.len()), (2 * WORDS, 2 * (WORDS - 1)));
         }
-    }
-
-    #[test]
-    fn one_failure_does_not_end_the_other_streams() {
-        let load = load(Format::Chat, 3, 1);
-        let upstream = Upstream::start(0).unwrap();
-        let runtime = runtime();
-        let (sample, failures) = runtime.block_on(async {
-            let mut crew = Crew::assemble(upstream.address(), &load).await.unwrap();
-            crew.members[1].events = 1;
-            crew.run_once(Duration::from_millis(3)).await.unwrap()
-        });
-        assert_eq!(sample.requests, 2);
-        assert_eq!(failures.len(), 1, "{failures:?}");
-    }
-
-    #[test]
-    fn the_body_arrives_whole() {
-        let load = load(Format::Chat, 1, 0);
-        let (sample, upstream) = run(&load, 1);
-        let warming = load.body.len_with(&crate::bodies::question(0)) as u64;
-        assert_eq!(upstream.seen().body_bytes(), warming + sample.body_bytes);
     }
 }

@@ -2,25 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::heard::Heard;
-
-/// The behaviour of a scripted model.
-pub(crate) trait Policy: Send + Sync {
-    /// The answer to a conversation.
-    fn answer(&self, heard: &Heard) -> Said;
-}
-
-impl<F: Fn(&Heard) -> Said + Send + Sync> Policy for F {
-    fn answer(&self, heard: &Heard) -> Said {
-        self(heard)
-    }
-}
+use super::conversation::Conversation;
 
 /// An answer, or a fault in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Said {
-    /// Words, and calls in the format's own form.
-    Answer { text: String, calls: Vec<Spoken> },
+pub(crate) enum Answer {
+    Turn {
+        text: String,
+        calls: Vec<Call>,
+    },
     /// An error of this status.
     Status(u16),
     /// Nothing, until the client goes.
@@ -31,50 +21,47 @@ pub(crate) enum Said {
     Break,
 }
 
-/// A call as it is spoken: the arguments may be anything.
+/// A call as it is written: the arguments may be anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Spoken {
+pub(crate) struct Call {
     pub(crate) tool: String,
     pub(crate) arguments: String,
 }
 
-impl Spoken {
-    pub(crate) fn new(tool: &str, arguments: &Value) -> Self {
-        Self { tool: tool.to_owned(), arguments: arguments.to_string() }
-    }
+pub(crate) fn call(tool: &str, arguments: Value) -> Call {
+    Call { tool: tool.to_owned(), arguments: arguments.to_string() }
 }
 
-impl Said {
-    pub(crate) fn words(text: impl Into<String>) -> Self {
-        Self::Answer { text: text.into(), calls: Vec::new() }
+impl Answer {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::Turn { text: text.into(), calls: Vec::new() }
     }
 
-    pub(crate) fn calls(calls: Vec<Spoken>) -> Self {
-        Self::Answer { text: String::new(), calls }
+    pub(crate) fn calls(calls: impl IntoIterator<Item = Call>) -> Self {
+        Self::Turn { text: String::new(), calls: calls.into_iter().collect() }
     }
 
-    /// The end, with citations.
+    /// The end of an exploration, with citations.
     pub(crate) fn cites<T: ToString>(places: impl IntoIterator<Item = T>) -> Self {
         let places: Vec<String> = places.into_iter().map(|place| place.to_string()).collect();
-        Self::calls(vec![Spoken::new("final", &json!({"citations": places}))])
+        Self::calls([call("final", json!({"citations": places}))])
     }
 }
 
-/// The body of a chat completion. A token is taken for four bytes.
-pub(crate) fn body(text: &str, calls: &[Spoken], heard: &Heard) -> String {
-    let made = calls.iter().enumerate();
-    let made: Vec<Value> = made
-        .map(|(at, call)| {
-            let id = format!("t{:03}c{at:04}", heard.turns);
-            json!({"id": id, "type": "function", "function": {"name": call.tool, "arguments": call.arguments}})
-        })
-        .collect();
-    let said = text.len() + calls.iter().map(|call| call.tool.len() + call.arguments.len()).sum::<usize>();
-    let (input, output) = (heard.bytes / 4, said / 4 + 1);
+/// The body of a chat completion. A token counts as four bytes.
+pub(super) fn body(text: &str, calls: &[Call], conversation: &Conversation) -> String {
+    let mut made = Vec::new();
+    let mut output = text.len();
+    for (at, Call { tool, arguments }) in calls.iter().enumerate() {
+        let id = format!("t{:03}c{at:04}", conversation.turns);
+        made.push(json!({"id": id, "type": "function", "function": {"name": tool, "arguments": arguments}}));
+        output += tool.len() + arguments.len();
+    }
     let mut message = json!({"role": "assistant", "content": text});
     if !made.is_empty() {
         message["tool_calls"] = Value::Array(made);
     }
+    let (input, output) = (conversation.bytes / 4, output / 4 + 1);
     let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
     json!({
         "id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": "scripted",
