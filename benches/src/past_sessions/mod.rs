@@ -151,7 +151,7 @@ fn measure(cases: &mut [Aged], round: usize, options: &Options) -> Result<()> {
     let counted = first + WARM_UP;
     let together = counted + options.questions;
     for number in first..together {
-        // A question to the first case finds the machine as the last case has left it, so each is the first in its turn.
+        // A case finds the caches as the one before it has left them, so each is the first in its turn.
         for at in 0..cases.len() {
             let at = (number + at) % cases.len();
             let asked = cases[at].ask(&gateways[at], number)?;

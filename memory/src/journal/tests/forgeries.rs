@@ -280,7 +280,9 @@ fn strange_sections_are_none_and_strange_authors_are_shown_plainly() {
     lines.push(format!("160000 commit {}\tmodule.md", attack.unknown()));
     // Twice the same name, which git refuses to make.
     let tree = attack.tree(&lines);
-    let twice = [&b"100644 b.md\0"[..], &[1; 20]].concat().repeat(2);
+    let twice = [&b"100644 b.md\0"[..], &vec![1; attack.unknown().len() / 2]]
+        .concat()
+        .repeat(2);
     let mut tip: Option<String> = None;
     for section in strange {
         tip = Some(attack.commit(&tree, tip.as_deref(), EVE, &message(section, FOREIGN, "")));
