@@ -11,6 +11,8 @@ test:
 lint:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings
+    cargo fmt --manifest-path benches/Cargo.toml --check
+    cargo clippy --manifest-path benches/Cargo.toml --all-targets -- -D warnings
 
 # Documentation, warnings denied.
 doc:
@@ -46,5 +48,5 @@ bench:
 
 # What converting streams costs, and a thousand slow streams at once.
 bench-streams:
-    cargo run --release -p muninn-benches --bin conversion
-    cargo run --release -p muninn-benches --bin streams
+    cargo run --release --manifest-path benches/Cargo.toml -- conversion
+    cargo run --release --manifest-path benches/Cargo.toml -- streams

@@ -35,7 +35,7 @@ if [ ! -x "$venv/bin/vllm-router" ]; then
 fi
 
 # Built before anything is started, so that the compiler does not take part.
-cargo build --release --manifest-path "$repository/Cargo.toml" -p muninn-benches --bin overhead
+cargo build --release --manifest-path "$repository/benches/Cargo.toml"
 
 # Four ports that are free now; all are held until all are known, so that they differ.
 read -r upstream nginx_port router_port metrics_port < <(python3 - <<'PYTHON'
@@ -90,7 +90,7 @@ pids+=($!)
     >"$work/router.log" 2>&1 &
 pids+=($!)
 
-if ! cargo run --quiet --release --manifest-path "$repository/Cargo.toml" -p muninn-benches --bin overhead -- \
+if ! cargo run --quiet --release --manifest-path "$repository/benches/Cargo.toml" -- overhead \
     --upstream-port "$upstream" \
     --beside "nginx=http://127.0.0.1:$nginx_port" \
     --beside "vllm-router=http://127.0.0.1:$router_port" "$@"; then

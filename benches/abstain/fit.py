@@ -1,6 +1,6 @@
 """Fits the weights by which the engine decides whether anything is packed (context-engine/src/threshold.rs).
 
-    cargo run --release -p muninn-benches --bin abstain -- --split tune --repos DIR --per-prompt tune.out
+    cargo run --release --manifest-path benches/Cargo.toml -- abstain --split tune --repos DIR --per-prompt tune.out
     python3 benches/abstain/fit.py tune.out
 
 A ridge regression of what is about the repository against what is about something else; follow-ups are a class of

@@ -1,6 +1,6 @@
 """Fits the weights by which the engine admits memories (context-engine/src/memory_selection/probability.rs).
 
-    cargo run --release -p muninn-benches --bin admit -- --split tune --repos DIR --per-question tune.jsonl
+    cargo run --release --manifest-path benches/Cargo.toml -- admit --split tune --repos DIR --per-question tune.jsonl
     python3 benches/admit/fit.py tune.jsonl [OTHER.jsonl ...]
 
 A ridge regression of the facts that answer their question against all other recalled facts. Cross-validated over

@@ -1,186 +1,120 @@
 //! The cost of converting a stream, against passing it on.
 //!
-//! There is a gateway for each format, which speaks only that one to the mock. A client of another
-//! format makes it convert; the same client at the gateway of its own format gets its bytes passed
-//! on. Both are measured in the same rounds, so that what differs is the conversion, and the answer
-//! that the mock gives: its text is the same in all formats, its events are each format's own.
+//! There is a gateway for each format, which speaks only that one to the mock. A client of another format makes it convert;
+//! the same client at the gateway of its own format gets its bytes passed on. Both are measured in the same rounds, so that
+//! what differs is the conversion, and the answer that the mock gives: its text is the same in all formats, its events are
+//! each format's own.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Parser;
 use serde::Serialize;
 
-use crate::bodies::Body;
-use crate::client::Load;
-use crate::command_line::progress;
-use crate::format::Format;
-use crate::gateway_process::GatewayProcess;
-use crate::measure::{Measured, Target, measure_rounds};
-use crate::options::seconds;
-use crate::procfs;
-use crate::report::{Figures, rounded};
-use crate::stand::{self};
-use crate::upstream::Upstream;
-
-/// Length of one measurement of a quick run.
-const QUICK_TIME: Duration = Duration::from_millis(300);
+use crate::gateway::{GatewayProcess, runtime};
+use crate::harness::stats::rounded;
+use crate::harness::{our_repository, procfs, progress, progress_row};
+use crate::load::client::Requests;
+use crate::load::format::Format;
+use crate::load::measure::{Effort, Figures, Target, measure_rounds};
+use crate::load::mock::Mock;
+use crate::overhead::seconds;
 
 /// Measures streams that the gateway converts beside streams that it passes on.
-///
-/// Progress goes to stderr; the last line on stdout is one JSON object.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "conversion")]
-pub struct Options {
+pub(crate) struct Options {
     /// Seconds of each measurement: every target of every cell is measured once per round.
     #[arg(long, default_value = "1.0", value_parser = seconds)]
-    pub seconds: Duration,
+    seconds: Duration,
     /// Rounds over the targets of a cell; reported are medians over rounds.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: u32,
+    rounds: u32,
     /// One short round: to see that all is well, not to be quoted.
     #[arg(long)]
-    pub quick: bool,
+    quick: bool,
     /// Body sizes in bytes.
     #[arg(long, value_delimiter = ',', default_values_t = [2_000, 100_000])]
-    pub bodies: Vec<usize>,
+    bodies: Vec<usize>,
     /// Formats of clients.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Format::ALL)]
-    pub clients: Vec<Format>,
+    clients: Vec<Format>,
     /// Formats of backends.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Format::ALL)]
-    pub backends: Vec<Format>,
+    backends: Vec<Format>,
 }
 
-/// The load of a pair of formats; each is best for one figure.
-#[derive(Debug, Clone, Copy)]
-struct Shape {
-    clients: usize,
-    pace_ms: u64,
-}
-
-/// One client, all at once: the time to the first byte without a queue.
-const FIRST: Shape = Shape { clients: 1, pace_ms: 0 };
-/// Few clients, 5 ms between events: the time between events.
-const GAP: Shape = Shape { clients: 4, pace_ms: 5 };
-/// As many clients as keep both cores busy: requests per second.
-const THROUGHPUT: Shape = Shape { clients: 32, pace_ms: 0 };
-
-/// The report, on the last line of stdout. Times are milliseconds, memory is MB of 10^6 bytes.
+/// Times are milliseconds, memory is MB of 10^6 bytes.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Report {
-    /// Each client's format, backend's format and body size.
-    pub pairs: Vec<Pair>,
+pub(crate) struct Report {
+    pairs: Vec<Pair>,
     /// The highest of the pairs' additions and the lowest of their shares.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub worst: Option<Cost>,
-    /// Highest resident memory of each gateway, by the format that it speaks.
-    pub rss_peak_mb: BTreeMap<&'static str, Option<f64>>,
-    /// The machine's load average over a minute, at the start and at the end.
-    pub load1: [Option<f64>; 2],
+    worst: Option<Cost>,
+    rss_peak_mb: BTreeMap<&'static str, Option<f64>>,
+    load1: [Option<f64>; 2],
 }
 
-/// The cost of a conversion.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Cost {
-    /// Added to the median time to the first byte; one client, unpaced.
-    pub added_first_p50_ms: f64,
-    /// Added to the median time between events; four clients, 5 ms between events.
-    pub added_gap_p50_ms: f64,
-    /// Added to the median time that a word takes from the mock to the client, in the same streams.
-    pub added_delay_p50_ms: f64,
-    /// Requests per second as a share of those in the same format; 32 clients, unpaced.
-    pub rps_ratio: f64,
-    /// Added to the CPU time of the gateway per request, in microseconds, in the same requests.
-    pub added_cpu_us: f64,
+struct Cost {
+    added_first_p50_ms: f64,
+    added_gap_p50_ms: f64,
+    added_delay_p50_ms: f64,
+    rps_ratio: f64,
+    added_cpu_us: f64,
 }
 
-/// A client's format against a backend's.
 #[derive(Debug, Clone, Serialize)]
-pub struct Pair {
-    /// The client's format.
-    pub client: &'static str,
-    /// The format between gateway and mock.
-    pub backend: &'static str,
-    /// Request body in bytes.
-    pub body: usize,
-    /// Converted against passed on.
+struct Pair {
+    client: &'static str,
+    backend: &'static str,
+    body: usize,
     #[serde(flatten)]
-    pub cost: Cost,
+    cost: Cost,
     /// Passed on, by the gateway of the client's own format.
-    pub same: Shapes,
-    /// Converted.
-    pub converted: Shapes,
+    same: Shapes,
+    converted: Shapes,
 }
 
-/// The figures of one target under each load.
+/// The figures of one target under three loads, each of which is best for one figure.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Shapes {
-    /// One client, unpaced.
-    pub first: Figures,
-    /// Four clients, 5 ms between events.
-    pub gap: Figures,
-    /// 32 clients, unpaced.
-    pub throughput: Figures,
+struct Shapes {
+    /// One client, unpaced: the time to the first byte without a queue.
+    first: Figures,
+    /// Four clients, 5 ms between events: the time between events.
+    gap: Figures,
+    /// 32 clients, unpaced, which keep both cores busy: requests per second.
+    throughput: Figures,
 }
 
-/// Selects the figures of a shape.
-type Place = fn(&mut Shapes) -> &mut Figures;
-
-/// Runs the whole benchmark and returns what it is to print.
-///
-/// # Errors
-/// When anything could not be started, or any request failed.
-pub fn run(options: &Options) -> Result<Report> {
-    let upstream = stand::upstream(0)?;
-    let root = stand::repository()?;
-    let runtime = stand::runtime()?;
-    let bench = Bench::start(options, &upstream, &root);
-
-    let mut report = Report::default();
-    report.load1[0] = procfs::load1();
-    report.pairs = runtime.block_on(bench.measure_all(options)).inspect_err(|_| bench.show_logs())?;
+pub(crate) fn run(options: &Options) -> Result<Report> {
+    let mock = Mock::start(0)?;
+    let root = our_repository()?;
+    let runtime = runtime()?;
+    let mut gateways = BTreeMap::new();
+    for &format in options.clients.iter().chain(&options.backends) {
+        gateways.entry(format).or_insert_with(|| GatewayProcess::indexed(&root, &mock, format));
+    }
+    let bench = Bench { options, mock: &mock, gateways, requests: Requests::about(&root) };
+    let mut report = Report { load1: [procfs::load1(), None], ..Report::default() };
+    report.pairs = runtime.block_on(bench.measure_all()).inspect_err(|_| bench.show_logs())?;
     report.worst = report.pairs.iter().map(|pair| pair.cost).reduce(Cost::worse);
     for (format, gateway) in &bench.gateways {
-        let peak = procfs::peak_mb(gateway.id()).map(rounded);
-        report.rss_peak_mb.insert(format.name(), peak);
+        report.rss_peak_mb.insert(format.name(), procfs::peak_mb(gateway.id()));
     }
     report.load1[1] = procfs::load1();
     Ok(report)
 }
 
 struct Bench<'a> {
-    upstream: &'a Upstream,
+    options: &'a Options,
+    mock: &'a Mock,
     gateways: BTreeMap<Format, GatewayProcess>,
-    time: Duration,
-    rounds: u32,
-    directory: String,
-    next_question: Arc<AtomicU64>,
+    requests: Requests,
 }
 
-impl<'a> Bench<'a> {
-    fn start(options: &Options, upstream: &'a Upstream, root: &Path) -> Self {
-        let mut gateways = BTreeMap::new();
-        for &format in options.clients.iter().chain(&options.backends) {
-            if let Entry::Vacant(place) = gateways.entry(format) {
-                place.insert(GatewayProcess::indexed(root, upstream, format));
-            }
-        }
-        Self {
-            upstream,
-            gateways,
-            time: if options.quick { QUICK_TIME } else { options.seconds },
-            rounds: if options.quick { 1 } else { options.rounds },
-            directory: root.to_string_lossy().into_owned(),
-            next_question: Arc::new(AtomicU64::new(0)),
-        }
-    }
-
+impl Bench<'_> {
     fn show_logs(&self) {
         for (format, gateway) in &self.gateways {
             progress(&format!("the gateway that speaks {format}:"));
@@ -188,13 +122,12 @@ impl<'a> Bench<'a> {
         }
     }
 
-    async fn measure_all(&self, options: &Options) -> Result<Vec<Pair>> {
+    async fn measure_all(&self) -> Result<Vec<Pair>> {
         let mut pairs = Vec::new();
-        for &client in &options.clients {
-            let others: Vec<Format> = options.backends.iter().copied().filter(|one| *one != client).collect();
-            for &body in &options.bodies {
-                for pair in self.measure(client, &others, body).await? {
-                    progress(&pair.line());
+        for &client in &self.options.clients {
+            for &body in &self.options.bodies {
+                for pair in self.measure(client, body).await? {
+                    progress_row(&pair);
                     pairs.push(pair);
                 }
             }
@@ -203,57 +136,41 @@ impl<'a> Bench<'a> {
     }
 
     /// One client's format and body against the backends of all other formats, in the same rounds.
-    async fn measure(&self, client: Format, others: &[Format], body: usize) -> Result<Vec<Pair>> {
-        let content = Arc::new(Body::of_agent(client, body, &self.directory));
-        let targets = self.targets(client, others);
-        let mut shapes: Vec<Shapes> = targets.iter().map(|_| Shapes::default()).collect();
-        let places: [(Shape, Place); 3] = [
-            (FIRST, |shapes| &mut shapes.first),
-            (GAP, |shapes| &mut shapes.gap),
-            (THROUGHPUT, |shapes| &mut shapes.throughput),
-        ];
-        for (shape, place) in places {
-            let load = Load {
-                format: client,
-                clients: shape.clients,
-                pace_ms: shape.pace_ms,
-                context: false,
-                body: Arc::clone(&content),
-                next_question: Arc::clone(&self.next_question),
-            };
-            let rounds = measure_rounds(self.upstream.seen(), &targets, &load, self.time, self.rounds).await?;
-            for (target, shapes) in rounds.iter().zip(&mut shapes) {
-                *place(shapes) = medians(target);
-            }
-        }
-        let mut shapes = shapes.into_iter();
-        let same = shapes.next().unwrap_or_default();
-        let pair = |(backend, converted): (&Format, Shapes)| Pair {
-            client: client.name(),
-            backend: backend.name(),
-            body,
-            cost: Cost::of(&same, &converted),
-            same: same.clone(),
-            converted,
-        };
-        Ok(others.iter().zip(shapes).map(pair).collect())
-    }
-
-    /// The gateway of the client's own format, then those of the others.
-    fn targets(&self, client: Format, others: &[Format]) -> Vec<Target> {
-        let target = |format: &Format| {
-            self.gateways.get(format).map(|gateway| Target {
-                address: gateway.address,
-                pid: Some(gateway.id()),
-                upstream: *format,
+    async fn measure(&self, client: Format, body: usize) -> Result<Vec<Pair>> {
+        let others = self.options.backends.iter().copied().filter(|backend| *backend != client);
+        let backends: Vec<Format> = std::iter::once(client).chain(others).collect();
+        let targets: Vec<Target> = backends
+            .iter()
+            .filter_map(|backend| {
+                let gateway = self.gateways.get(backend)?;
+                Some(Target { address: gateway.address, pid: Some(gateway.id()), upstream: *backend })
             })
+            .collect();
+        let effort = Effort::new(self.options.quick, self.options.seconds, self.options.rounds);
+        let mut loads = Vec::new();
+        for (clients, pace_ms) in [(1, 0), (4, 5), (32, 0)] {
+            let load = self.requests.load(client, body, clients, pace_ms, false);
+            let rounds = measure_rounds(&self.mock.seen, &targets, &load, effort).await?;
+            loads.push(rounds.iter().map(|rounds| Figures::medians(rounds)).collect::<Vec<_>>());
+        }
+        let shapes = |target: usize| {
+            let [first, gap, throughput] = [0, 1, 2].map(|load| loads[load][target].clone());
+            Shapes { first, gap, throughput }
         };
-        std::iter::once(&client).chain(others).filter_map(target).collect()
+        let same = shapes(0);
+        let pair = |(target, backend): (usize, &Format)| {
+            let converted = shapes(target);
+            Pair {
+                client: client.name(),
+                backend: backend.name(),
+                body,
+                cost: Cost::of(&same, &converted),
+                same: same.clone(),
+                converted,
+            }
+        };
+        Ok(backends.iter().enumerate().skip(1).map(pair).collect())
     }
-}
-
-fn medians(rounds: &[Measured]) -> Figures {
-    Figures::medians(rounds.iter().map(|one| &one.figures))
 }
 
 impl Cost {
@@ -269,7 +186,6 @@ impl Cost {
         }
     }
 
-    /// The worse of both in each figure.
     fn worse(self, other: Self) -> Self {
         Self {
             added_first_p50_ms: self.added_first_p50_ms.max(other.added_first_p50_ms),
@@ -281,55 +197,21 @@ impl Cost {
     }
 }
 
-impl Pair {
-    /// The pair's figures for human eyes.
-    fn line(&self) -> String {
-        let cost = &self.cost;
-        format!(
-            "{:>9} -> {:<9} {:>6} | first {:+.3} ms  gap {:+.3} ms  delay {:+.3} ms  req/s {:.1} of {:.1} ({:.0}%)  cpu {:+.0} us",
-            self.client,
-            self.backend,
-            self.body,
-            cost.added_first_p50_ms,
-            cost.added_gap_p50_ms,
-            cost.added_delay_p50_ms,
-            self.converted.throughput.rps,
-            self.same.throughput.rps,
-            cost.rps_ratio * 100.0,
-            cost.added_cpu_us,
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shapes(first: f64, gap: f64, delay: f64, rps: f64) -> Shapes {
-        Shapes {
-            first: Figures { first_p50_ms: first, ..Figures::default() },
-            gap: Figures { gap_p50_ms: gap, delay_p50_ms: Some(delay), ..Figures::default() },
-            throughput: Figures { rps, ..Figures::default() },
-        }
-    }
-
     #[test]
     fn cost_is_the_difference_and_worst_takes_each_maximum() {
+        let shapes = |first_p50_ms, gap_p50_ms, delay, rps| Shapes {
+            first: Figures { first_p50_ms, ..Figures::default() },
+            gap: Figures { gap_p50_ms, delay_p50_ms: Some(delay), ..Figures::default() },
+            throughput: Figures { rps, ..Figures::default() },
+        };
         let same = shapes(1.0, 5.0, 0.2, 1000.0);
         let slow_first = Cost::of(&same, &shapes(1.5, 5.0, 0.3, 900.0));
-        let slow_after = Cost::of(&same, &shapes(1.25, 5.5, 0.2, 500.0));
-        let worst = slow_first.worse(slow_after);
-        assert_eq!(worst.added_first_p50_ms, 0.5);
-        assert_eq!(worst.added_gap_p50_ms, 0.5);
-        assert_eq!(worst.added_delay_p50_ms, 0.1);
-        assert_eq!(worst.rps_ratio, 0.5);
-    }
-
-    #[test]
-    fn format_pairs_can_be_selected() {
-        let options = Options::try_parse_from(["conversion", "--clients", "messages", "--backends", "chat,responses"]);
-        let options = options.unwrap();
-        assert_eq!(options.clients, [Format::Messages]);
-        assert_eq!(options.backends, [Format::Chat, Format::Responses]);
+        let worst = slow_first.worse(Cost::of(&same, &shapes(1.25, 5.5, 0.2, 500.0)));
+        let figures = [worst.added_first_p50_ms, worst.added_gap_p50_ms, worst.added_delay_p50_ms, worst.rps_ratio];
+        assert_eq!(figures, [0.5, 0.5, 0.1, 0.5]);
     }
 }

@@ -8,7 +8,7 @@ use muninn_recall::Memories;
 use muninn_repo_tools::Worktree;
 use muninn_text::hits::Hits;
 use muninn_text::lexical::{DocId, Tokenizer};
-use muninn_text::redact::{self, without_secrets};
+use muninn_text::redact::{redact, without_secrets};
 
 use crate::cost;
 use crate::explore::Citation;

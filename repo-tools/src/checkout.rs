@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use gix::index::entry::{Mode, Stage};
+use muninn_base::RelPath;
 
 use crate::blob::BlobId;
 use crate::references::{Head, ReferenceError, References};
 use crate::secret::is_secret;
 use crate::worktree::Worktree;
-use muninn_base::RelPath;
 
 /// Default branch names to try when nothing is configured.
 const USUAL: [&str; 2] = ["main", "master"];

@@ -1,9 +1,9 @@
 //! Matching paths against a list of globs.
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use muninn_base::RelPath;
 
 use crate::files::FilterError;
-use muninn_base::RelPath;
 
 /// Compiled globs in the syntax of `.gitignore`: `*.rs` matches every such file, `src/auth/` matches everything below
 /// that directory, and `/Cargo.toml` matches only the file at the root. A glob with `!` excludes its matches at any

@@ -231,10 +231,10 @@ impl CommitChanges {
                     self.paths.extend(shown(path.as_ref()));
                 }
                 Change::Addition { path, entry_mode, oid, .. } if entry_mode.is_blob() => {
-                    added.extend(shown(path.as_ref()).map(|path| (path, oid)))
+                    added.extend(shown(path.as_ref()).map(|path| (path, oid)));
                 }
                 Change::Deletion { path, entry_mode, oid, .. } if entry_mode.is_blob() => {
-                    removed.entry(oid).or_default().extend(shown(path.as_ref()))
+                    removed.entry(oid).or_default().extend(shown(path.as_ref()));
                 }
                 _ => {}
             }

@@ -22,6 +22,9 @@ mod cut;
 mod discovery;
 pub mod files;
 mod find;
+#[cfg(any(test, feature = "fixture"))]
+#[expect(clippy::unwrap_used, reason = "only tests use it")]
+pub mod fixture;
 pub mod front_matter;
 mod git_metadata;
 mod git_program;
@@ -39,9 +42,6 @@ mod secret;
 mod tree;
 mod walk;
 mod worktree;
-
-#[cfg(any(test, feature = "fixture"))]
-pub mod fixture;
 
 pub use blob::BlobId;
 pub use checkout::Checkout;

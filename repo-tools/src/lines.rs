@@ -1,11 +1,11 @@
 //! Reading a range of lines of a file.
 
+use muninn_base::RelPath;
 use serde::Serialize;
 
 use crate::cut::{Cut, Cuts, shorten};
 use crate::read::{ReadError, read_text};
 use crate::worktree::Worktree;
-use muninn_base::RelPath;
 
 /// Maximum size of a file, in bytes.
 const MAX_FILE_BYTES: u64 = 32 << 20;

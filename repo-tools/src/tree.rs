@@ -196,7 +196,7 @@ fn lines(nodes: &[Node<'_>]) -> Vec<TreeLine> {
                 push_children(&mut pending, at, depth + 1);
             }
             Pending::More { count, depth } => {
-                lines.push(TreeLine { depth, name: String::new(), files: None, more: Some(count) })
+                lines.push(TreeLine { depth, name: String::new(), files: None, more: Some(count) });
             }
         }
     }

@@ -1,13 +1,13 @@
 //! Git worktrees, and resolving paths inside them.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, io};
+
+use muninn_base::{PathError, RelPath};
 
 use crate::blob::BlobId;
 use crate::discovery::{self, DiscoverError, Discovered, GitDir};
-use muninn_base::{PathError, RelPath};
 
 /// A checked-out git repository, or one of its linked worktrees. Cheap to clone.
 ///

@@ -48,7 +48,7 @@ const OVERFLOW: &str = r#"{"error":{"code":400,"message":"request (9000 tokens) 
 fn assert_overflow(client: Format, failed: &serde_json::Value, how: &str) {
     match client {
         Format::Messages => {
-            assert_eq!(failed["message"], "prompt is too long: 9000 tokens > 8192 maximum", "{how}: {failed}")
+            assert_eq!(failed["message"], "prompt is too long: 9000 tokens > 8192 maximum", "{how}: {failed}");
         }
         Format::Chat | Format::Responses => {
             assert_eq!(failed["code"], "context_length_exceeded", "{how}: {failed}");

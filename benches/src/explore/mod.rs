@@ -5,129 +5,183 @@
 //! loses a file of the lexical lane. [`overhead`] measures the cost of a turn beside the model on a large tree.
 //! [`hostile`] shows that hostile scripts end, leak nothing and leave nothing running.
 
-pub mod hostile;
-pub mod localized;
-pub mod overhead;
-pub mod policies;
-mod timing;
+mod hostile;
+mod localized;
+mod overhead;
+mod policies;
 
-use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::time::Instant;
 
 use anyhow::Result;
 use clap::Parser;
+use muninn_backend::BlockingClient;
+use muninn_context_engine::explore::{DeepLimits, ExploreOutcome, Trace};
 use serde::Serialize;
 
-use self::localized::Explorer;
 use self::policies::PolicyName;
-use crate::command_line;
-use crate::localization::EmbedderName;
+use crate::graded::embedder::EmbedderName;
+use crate::graded::subject::Subject;
+use crate::harness::stats::millis;
+use crate::model::server::{Exchange, ModelServer};
+use crate::model::{Policy, blocking_client, remote};
 
 /// Explores with scripted models at the socket, or with a real one.
 ///
-/// Progress goes to stderr; on stdout there is a table, and last one JSON object on one line.
+/// Progress goes to stderr; stdout has a line of JSON for each explorer or case, and last one JSON object.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "explore")]
-pub struct Options {
+pub(crate) struct Options {
     /// Questions with the files that answer them, one JSON object a line.
     #[arg(long, value_name = "FILE", required_unless_present_any = ["overhead", "hostile"], requires = "repos")]
-    pub instances: Option<PathBuf>,
+    instances: Option<PathBuf>,
     /// The directory of the clones: OWNER+NAME/repo, bare or not.
     #[arg(long, value_name = "DIR")]
-    pub repos: Option<PathBuf>,
+    repos: Option<PathBuf>,
     /// Explore with these policies only.
     #[arg(long, value_name = "NAMES", value_enum, value_delimiter = ',')]
-    pub policy: Vec<PolicyName>,
+    policy: Vec<PolicyName>,
     /// Explore with the model of this server, which speaks chat completions, instead of scripts.
     #[arg(long, value_name = "URL", requires = "instances", conflicts_with = "policy")]
-    pub backend: Option<String>,
+    backend: Option<String>,
     /// The name of --backend's model.
     #[arg(long, value_name = "NAME", default_value = "default")]
-    pub backend_model: String,
+    backend_model: String,
     /// The longest answer of --backend, in tokens.
     #[arg(long, value_name = "NUMBER", default_value_t = 256)]
-    pub answer_tokens: u32,
+    answer_tokens: u32,
     /// Keep trees and their indexes here from run to run.
     #[arg(long, value_name = "DIR")]
-    pub work: Option<PathBuf>,
+    work: Option<PathBuf>,
     /// The embedder of the lexical lane.
     #[arg(long, value_name = "NAME", value_enum, default_value_t = EmbedderName::Static)]
-    pub embedder: EmbedderName,
+    embedder: EmbedderName,
     /// The directory of minilm's files.
     #[arg(long, value_name = "DIR", required_if_eq("embedder", "minilm"))]
-    pub model: Option<PathBuf>,
+    model: Option<PathBuf>,
     /// Only instances whose id or repository contains this.
     #[arg(long, value_name = "TEXT")]
-    pub only: Option<String>,
+    only: Option<String>,
     /// Measure what a turn costs beside its model.
     #[arg(long, requires = "root", conflicts_with = "instances")]
-    pub overhead: bool,
+    overhead: bool,
     /// The repository for --overhead. Nothing is written into it.
     #[arg(long, value_name = "DIR")]
-    pub root: Option<PathBuf>,
+    root: Option<PathBuf>,
     /// Rounds of --overhead, of which medians are taken.
     #[arg(long, value_name = "NUMBER", default_value_t = 5)]
-    pub rounds: usize,
+    rounds: usize,
     /// Explore with hostile scripts.
     #[arg(long, conflicts_with_all = ["instances", "overhead"])]
-    pub hostile: bool,
+    hostile: bool,
 }
 
-/// The report, on the last line of stdout.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
-pub enum Report {
-    /// Of policies on instances.
+pub(crate) enum Report {
     Localized(localized::Report),
-    /// Of `--overhead`.
     Overhead(overhead::Report),
-    /// Of `--hostile`.
     Hostile(hostile::Report),
 }
 
-/// The `main` of the benchmark.
-pub fn main() -> ExitCode {
-    command_line::main("explore", run)
-}
-
-/// Runs what the options ask for and returns what it is to print last.
-///
-/// # Errors
-/// When a tree, the server or a file is not to be had. How an exploration ends is no error.
-pub fn run(options: &Options) -> Result<Report> {
-    let work = options.work.as_deref();
-    let embedder = || options.embedder.load(options.model.as_deref());
+pub(crate) fn run(options: &Options) -> Result<Report> {
     match (&options.root, &options.instances, &options.repos) {
-        (Some(root), ..) if options.overhead => {
-            overhead::run(root, work, embedder()?, options.rounds).map(Report::Overhead)
-        }
-        (_, Some(instances), Some(repos)) => {
-            let questions = (instances.as_path(), repos.as_path());
-            let only = options.only.as_deref();
-            localized::run(questions, work, embedder()?, only, &explorers(options)).map(Report::Localized)
-        }
+        (Some(root), ..) if options.overhead => overhead::run(options, root).map(Report::Overhead),
+        (_, Some(instances), Some(repos)) => localized::run(options, instances, repos).map(Report::Localized),
         _ => hostile::run().map(Report::Hostile),
     }
 }
 
-/// The explorers that the options name, or every script.
-fn explorers(options: &Options) -> Vec<Explorer> {
-    let scripts = match options.policy.as_slice() {
-        [] => &PolicyName::ALL,
-        some => some,
-    };
-    match &options.backend {
-        Some(url) => vec![Explorer::Real {
-            url: url.clone(),
-            model: options.backend_model.clone(),
-            answer_tokens: options.answer_tokens,
-        }],
-        None => scripts.iter().copied().map(Explorer::Script).collect(),
+/// A scripted server, and the client that asks it.
+struct Stage {
+    server: ModelServer,
+    client: BlockingClient,
+}
+
+/// A finished exploration.
+struct Explored {
+    found: ExploreOutcome,
+    started: Instant,
+    ended: Instant,
+}
+
+impl Stage {
+    /// See [`ModelServer::start`].
+    fn start(forbidden: Vec<String>, closes: bool) -> Result<Self> {
+        Ok(Self { server: ModelServer::start(forbidden, closes), client: blocking_client()? })
+    }
+
+    fn explore(&self, subject: &Subject, question: &str, limits: &DeepLimits, policy: Policy) -> Explored {
+        self.server.play(policy);
+        self.explore_with(subject, question, limits, self.server.url(), "scripted")
+    }
+
+    fn explore_with(
+        &self,
+        subject: &Subject,
+        question: &str,
+        limits: &DeepLimits,
+        url: String,
+        name: &str,
+    ) -> Explored {
+        let model = remote(&self.client, url, name);
+        let started = Instant::now();
+        let found = subject.engine.explore_deep(question, limits, &model, &());
+        Explored { found, started, ended: Instant::now() }
+    }
+
+    fn timing(&self, explored: &Explored) -> Option<Timing> {
+        Timing::of(explored.started, explored.ended, &self.server.log().exchanges, &explored.found.trace)
     }
 }
 
-/// A line of a table.
-fn row(text: &str) -> Result<()> {
-    Ok(writeln!(io::stdout(), "{text}")?)
+/// Milliseconds of one exploration.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Timing {
+    /// From the beginning until the first request is at the model: lexical lane, tree, first message.
+    opening: f64,
+    /// For each turn, from the model's answer to the next request, or to the end, without the time of its tools.
+    beside: Vec<f64>,
+    /// For each turn, the same with its tools.
+    with_tools: Vec<f64>,
+}
+
+impl Timing {
+    /// Times as the server saw them. `None` if turns and requests do not match one to one: a request was retried, or
+    /// explorations ran beside each other.
+    fn of(started: Instant, ended: Instant, exchanges: &[Exchange], trace: &Trace) -> Option<Self> {
+        let first = exchanges.first()?;
+        if exchanges.len() != trace.turns.len() || trace.totals().explorations > 1 {
+            return None;
+        }
+        let nexts = exchanges.iter().skip(1).map(|exchange| exchange.asked).chain([ended]);
+        let mut timing = Self { opening: millis(first.asked.saturating_duration_since(started)), ..Self::default() };
+        for ((exchange, next), turn) in exchanges.iter().zip(nexts).zip(&trace.turns) {
+            let with_tools = millis(next.saturating_duration_since(exchange.answered));
+            timing.with_tools.push(with_tools);
+            timing.beside.push((with_tools - turn.tools_ms).max(0.0));
+        }
+        Some(timing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use muninn_context_engine::explore::TurnTrace;
+
+    use super::*;
+
+    #[test]
+    fn turn_ends_at_the_next_request() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let exchange = |asked, answered| Exchange { asked: at(asked), answered: at(answered) };
+        let turn = |tools_ms| TurnTrace { tools_ms, ..TurnTrace::default() };
+        let trace = Trace { turns: vec![turn(7.0), turn(0.0)], ..Trace::default() };
+        let timing = Timing::of(start, at(201), &[exchange(20, 120), exchange(130, 200)], &trace).unwrap();
+        assert_eq!((timing.opening, timing.beside, timing.with_tools), (20.0, vec![3.0, 1.0], vec![10.0, 1.0]));
+        assert_eq!(Timing::of(start, at(201), &[exchange(20, 120)], &trace), None);
+    }
 }

@@ -6,118 +6,77 @@ use serde::Serialize;
 
 use super::graded::{GradedItem, GradedPack};
 use super::prompts::Kind;
-use crate::localization::report::percent;
-use crate::stats::median;
+use crate::harness::stats::{median, percent};
 
-/// A prompt with its packs.
 #[derive(Debug, Clone, Serialize)]
-pub struct GradedPrompt {
-    /// The prompt's name.
-    pub id: String,
-    /// The kind of the prompt.
-    pub kind: Kind,
-    /// The file of the prompt.
+pub(super) struct GradedPrompt {
+    pub(super) id: String,
+    pub(super) kind: Kind,
     #[serde(skip)]
-    pub file: String,
-    /// The number of useful lines.
-    pub useful_lines: usize,
-    /// The pack of a client with file tools: a map.
-    pub with_tools: GradedPack,
-    /// The pack of a client without tools: code.
-    pub without_tools: GradedPack,
+    pub(super) file: String,
+    pub(super) useful_lines: usize,
+    pub(super) with_tools: GradedPack,
+    pub(super) without_tools: GradedPack,
 }
 
-/// The last line on stdout.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// Over all prompts.
+pub(crate) struct Report {
     #[serde(flatten)]
-    pub all: Figures,
-    /// The same for each file of prompts, by its name.
+    all: Figures,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub split: BTreeMap<String, Figures>,
+    split: BTreeMap<String, Figures>,
 }
 
-/// The figures of some prompts.
 #[derive(Debug, Clone, Serialize)]
-pub struct Figures {
-    /// The number of prompts.
-    pub prompts: usize,
-    /// Those that code of the repository helps with.
-    pub on_topic: usize,
-    /// Which prompts of a client with file tools got a pack.
-    pub with_tools: Admission,
-    /// Which prompts of a client without tools got a pack.
-    pub without_tools: Admission,
-    /// The packs of code, for a client without tools, in on-topic prompts.
-    pub code: CodeFigures,
-    /// The maps, for a client with file tools, in on-topic prompts.
-    pub map: MapFigures,
+struct Figures {
+    prompts: usize,
+    on_topic: usize,
+    with_tools: Admission,
+    without_tools: Admission,
+    code: CodeFigures,
+    map: MapFigures,
 }
 
-/// Which prompts got a pack.
+/// The shares of prompts that got a pack.
 #[derive(Debug, Clone, Serialize)]
-pub struct Admission {
-    /// The share of on-topic prompts.
-    pub on_topic: Option<f64>,
-    /// The share of off-topic prompts.
-    pub off_topic: Option<f64>,
-    /// The share of each kind.
-    pub kinds: BTreeMap<Kind, Option<f64>>,
+struct Admission {
+    on_topic: Option<f64>,
+    off_topic: Option<f64>,
+    kinds: BTreeMap<Kind, Option<f64>>,
 }
 
-/// The quality of packs of code.
 #[derive(Debug, Clone, Serialize)]
-pub struct CodeFigures {
-    /// The median size of a block.
-    pub tokens_median: Option<f64>,
-    /// The share of the packed tokens in useful files.
-    pub tokens_in_useful_files: Option<f64>,
-    /// The share of the packed tokens on useful lines.
-    pub tokens_on_useful_lines: Option<f64>,
-    /// The share of the useful files that are packed.
-    pub files_found: Option<f64>,
-    /// The share of the useful lines that are packed.
-    pub lines_found: Option<f64>,
-    /// The same in the first 100 emitted lines of each pack.
-    pub lines_found_100: Option<f64>,
-    /// In the first 300.
-    pub lines_found_300: Option<f64>,
-    /// In the first 500.
-    pub lines_found_500: Option<f64>,
-    /// The share of the emitted lines that are useful.
-    pub context_efficiency: Option<f64>,
+struct CodeFigures {
+    tokens_median: Option<f64>,
+    tokens_in_useful_files: Option<f64>,
+    tokens_on_useful_lines: Option<f64>,
+    files_found: Option<f64>,
+    lines_found: Option<f64>,
+    /// In the first 100 emitted lines of each pack.
+    lines_found_100: Option<f64>,
+    lines_found_300: Option<f64>,
+    lines_found_500: Option<f64>,
+    context_efficiency: Option<f64>,
 }
 
-/// The quality of maps.
 #[derive(Debug, Clone, Serialize)]
-pub struct MapFigures {
-    /// The median size of a block.
-    pub tokens_median: Option<f64>,
-    /// All entries.
-    pub all: Entries,
-    /// The entries with a range.
-    pub ranged: Entries,
-    /// The first five entries of each map.
-    pub first_five: Entries,
+struct MapFigures {
+    tokens_median: Option<f64>,
+    all: Entries,
+    ranged: Entries,
+    first_five: Entries,
 }
 
-/// The quality of some entries of maps.
 #[derive(Debug, Clone, Serialize)]
-pub struct Entries {
-    /// The number of entries.
-    pub entries: usize,
-    /// The share of the entries whose file is useful.
-    pub in_useful_files: Option<f64>,
-    /// The share of the ranges that overlap a useful range by at least half of the shorter one.
-    pub on_useful_ranges: Option<f64>,
-    /// The share of the useful files that they name.
-    pub files_found: Option<f64>,
+struct Entries {
+    entries: usize,
+    in_useful_files: Option<f64>,
+    on_useful_ranges: Option<f64>,
+    files_found: Option<f64>,
 }
 
 impl Report {
-    /// Counts.
-    pub fn of(prompts: &[GradedPrompt], split: bool) -> Self {
+    pub(super) fn of(prompts: &[GradedPrompt], split: bool) -> Self {
         let mut files: BTreeMap<String, Vec<&GradedPrompt>> = BTreeMap::new();
         for prompt in prompts.iter().filter(|_| split) {
             files.entry(prompt.file.clone()).or_default().push(prompt);
@@ -163,7 +122,6 @@ impl Admission {
 }
 
 impl CodeFigures {
-    /// The figures of packs for prompts with this number of useful lines.
     fn of(packs: &[&GradedPack], useful_lines: usize) -> Self {
         let items = || packs.iter().flat_map(|pack| &pack.items);
         let tokens: u32 = items().map(|item| item.tokens).sum();
@@ -235,7 +193,6 @@ fn files_found(packs: &[&GradedPack], selection: Selection) -> Option<f64> {
     share(packs.iter().map(found).sum(), all.sum())
 }
 
-/// The median size of the blocks.
 fn tokens_median(packs: &[&GradedPack]) -> Option<f64> {
     let packed = packs.iter().filter(|pack| pack.packed);
     median(packed.map(|pack| f64::from(pack.tokens)).collect())
@@ -255,45 +212,36 @@ mod tests {
     use super::*;
     use crate::packs::graded::tests::{code, map, useful};
 
-    fn prompt(file: &str, kind: Kind, with_tools: GradedPack, without_tools: GradedPack) -> GradedPrompt {
-        GradedPrompt {
+    fn report() -> Report {
+        let nothing = GradedPack { missed: useful().0.into_keys().collect(), ..GradedPack::default() };
+        let prompt = |file: &str, kind, with_tools, without_tools| GradedPrompt {
             id: String::new(),
             kind,
             file: file.to_owned(),
             useful_lines: if kind == Kind::OffTopic { 0 } else { useful().lines() },
             with_tools,
             without_tools,
-        }
-    }
-
-    /// A pack for a prompt that needs context and got none.
-    fn nothing() -> GradedPack {
-        GradedPack { missed: useful().0.into_keys().collect(), ..GradedPack::default() }
-    }
-
-    fn report() -> Report {
+        };
         let prompts = [
             prompt("a.tune", Kind::Bug, map(), code()),
-            prompt("b.tune", Kind::How, map(), nothing()),
+            prompt("b.tune", Kind::How, map(), nothing),
             prompt("b.tune", Kind::OffTopic, GradedPack::default(), code()),
         ];
         Report::of(&prompts, true)
     }
 
     #[test]
-    fn admission_is_counted_by_topic_and_kind() {
-        let all = report().all;
-        assert_eq!((all.prompts, all.on_topic), (3, 2));
+    fn admission_is_counted_by_topic_kind_and_file() {
+        let Report { all, split } = report();
         assert_eq!((all.with_tools.on_topic, all.with_tools.off_topic), (Some(100.0), Some(0.0)));
         assert_eq!((all.without_tools.on_topic, all.without_tools.off_topic), (Some(50.0), Some(100.0)));
         assert_eq!(all.without_tools.kinds[&Kind::How], Some(0.0));
-        assert_eq!(all.without_tools.kinds.len(), 3);
+        assert_eq!((split["b.tune"].code.files_found, split["a.tune"].with_tools.off_topic), (Some(0.0), None));
     }
 
     #[test]
     fn shares_of_code_are_taken_over_on_topic_prompts() {
-        let figures = report().all.code;
-        let pack = code();
+        let (figures, pack) = (report().all.code, code());
         let tokens: u32 = pack.items.iter().map(|item| item.tokens).sum();
         let share = |part: u32| Some(percent(f64::from(part) / f64::from(tokens)));
         assert_eq!(figures.tokens_in_useful_files, share(pack.items[0].tokens));
@@ -306,8 +254,7 @@ mod tests {
     #[test]
     fn line_recall_counts_the_first_lines_once() {
         let mut pack = code();
-        let mut again = pack.items[0].clone();
-        again.lines = vec![(3, true), (8, true)];
+        let again = GradedItem { lines: vec![(3, true), (8, true)], ..pack.items[0].clone() };
         pack.items.push(again);
         assert_eq!([1, 4, 5, 6, 100].map(|first| useful_lines_of(&pack, first)), [1, 2, 2, 3, 3]);
     }
@@ -316,19 +263,8 @@ mod tests {
     fn entries_of_maps_are_counted_by_selection() {
         let figures = report().all.map;
         assert_eq!((figures.all.entries, figures.ranged.entries, figures.first_five.entries), (8, 6, 8));
-        assert_eq!(figures.all.in_useful_files, Some(75.0));
-        assert_eq!(figures.ranged.in_useful_files, Some(66.7));
+        assert_eq!((figures.all.in_useful_files, figures.ranged.in_useful_files), (Some(75.0), Some(66.7)));
         assert_eq!(figures.all.on_useful_ranges, Some(33.3));
         assert_eq!((figures.all.files_found, figures.ranged.files_found), (Some(100.0), Some(50.0)));
-    }
-
-    #[test]
-    fn files_of_prompts_are_reported_apart() {
-        let report = report();
-        assert_eq!(report.split.keys().collect::<Vec<_>>(), ["a.tune", "b.tune"]);
-        assert_eq!(report.split["b.tune"].code.files_found, Some(0.0));
-        assert_eq!(report.split["a.tune"].with_tools.off_topic, None);
-        let line = serde_json::to_value(Report::of(&[], false)).unwrap();
-        assert_eq!((&line["prompts"], line.get("split")), (&0.into(), None));
     }
 }

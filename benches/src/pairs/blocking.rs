@@ -7,18 +7,15 @@ use anyhow::Result;
 use muninn_reconcile::judge::{ClaimTokens, FittedJudge, Relation, WIDE, to_judge};
 use muninn_text::embed::Embedder;
 
-use super::labelled::{Label, Labelled};
-use super::report::share;
-use super::{claim, relation};
-use crate::record_store::{Line, Store, directory};
-use crate::report::rounded;
+use super::{Label, Labelled, claim, relation};
+use crate::graded::record_store::{Line, Store};
+use crate::harness::stats::{rounded, share};
 
-/// The number of candidates that are judged for each record.
 const TOP: usize = 20;
 
 /// The pairs that a thousand records produce.
 pub(super) struct Queued {
-    /// Pairs in conflict or in doubt.
+    /// In conflict or in doubt.
     pub(super) conflicts: f64,
     /// Pairs that would become one.
     pub(super) merges: f64,
@@ -33,7 +30,7 @@ pub(super) struct Blocking {
     pub(super) recalled: f64,
 }
 
-/// Looks for the sentences of all pairs that are no neutral ones, in both directions.
+/// Looks for the sentences of all pairs that are not neutral, in both directions.
 pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &FittedJudge) -> Result<Blocking> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut texts: Vec<&str> = Vec::new();
@@ -62,13 +59,11 @@ pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &Fi
 pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &FittedJudge) -> Result<Queued> {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let near = Neighbours::of(&texts, embedder, tools)?;
-    let couples: BTreeSet<(usize, usize)> = (0..texts.len())
-        .flat_map(|one| {
-            let Candidates { chosen, recalled } = near.to(one);
-            let both = chosen.into_iter().chain(recalled);
-            both.map(move |other| (one.min(other), one.max(other)))
-        })
-        .collect();
+    let mut couples: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for one in 0..texts.len() {
+        let Candidates { chosen, recalled } = near.to(one);
+        couples.extend(chosen.into_iter().chain(recalled).map(|other| (one.min(other), one.max(other))));
+    }
     let relations: Vec<Relation> = couples.iter().map(|(a, b)| relation(texts[*a], texts[*b], tools)).collect();
     let per_1000 = |counts: fn(&Relation) -> bool| {
         let count = relations.iter().filter(|relation| counts(relation)).count();
@@ -93,30 +88,22 @@ struct Neighbours<'t> {
     texts: &'t [&'t str],
     tokens: Vec<ClaimTokens>,
     store: Store,
-    /// The repository, for as long as it is asked.
-    _directory: tempfile::TempDir,
 }
 
 impl<'t> Neighbours<'t> {
-    fn of(texts: &'t [&'t str], embedder: Arc<dyn Embedder>, tools: &'t FittedJudge) -> Result<Self> {
-        let directory = directory()?;
+    fn of(texts: &'t [&'t str], embedder: Arc<dyn Embedder>, tools: &FittedJudge) -> Result<Self> {
         let line = |(number, text): (usize, &&str)| Line {
             ts: "2026-01-01T00:00:00Z".to_owned(),
             text: (*text).to_owned(),
             session: format!("s{number}"),
         };
-        let store = Store::of(directory.path(), texts.iter().enumerate().map(line), Some(embedder))?;
-        Ok(Self {
-            texts,
-            tokens: texts.iter().map(|text| tools.tokens(&claim(text))).collect(),
-            store,
-            _directory: directory,
-        })
+        let store = Store::of(texts.iter().enumerate().map(line), Some(embedder))?;
+        Ok(Self { texts, tokens: texts.iter().map(|text| tools.tokens(&claim(text))).collect(), store })
     }
 
     fn to(&self, one: usize) -> Candidates {
-        let found = self.store.ask(self.texts[one], TOP * WIDE + 1);
-        let found: Vec<usize> = found.into_iter().filter(|other| *other != one).collect();
+        let mut found = self.store.ask(self.texts[one], TOP * WIDE + 1);
+        found.retain(|other| *other != one);
         let alike = |other: &usize| self.tokens[one].likeness(&self.tokens[*other]);
         Candidates { recalled: found.iter().take(TOP).copied().collect(), chosen: to_judge(found, TOP, alike) }
     }

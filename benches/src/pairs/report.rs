@@ -4,130 +4,98 @@ use muninn_reconcile::ModelReport;
 use muninn_reconcile::judge::Relation;
 use serde::Serialize;
 
-use super::labelled::Label;
-use crate::report::rounded;
+use super::Label;
+use crate::harness::stats::share;
 
-/// The report, on the last line of stdout.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// Over all pairs.
+pub(super) struct Report {
     #[serde(flatten)]
-    pub all: Figures,
-    /// Of the sentences of pairs that are labelled entailment, duplicate or contradiction: how often the other one is
-    /// among the twenty candidates for the one, each direction counted. Candidates are what the product chooses of the
-    /// first hundred that recall gives.
-    pub blocking_recall20: f64,
-    /// The same with the first twenty of recall.
-    pub recall20: f64,
-    /// Conflicts and doubts that a thousand records bring up of which no two are about the same thing.
-    pub queued_per_1000: f64,
-    /// Pairs of these that would become one.
-    pub merged_per_1000: f64,
-    /// The requests to a model; absent without one.
+    pub(super) all: Figures,
+    pub(super) blocking_recall20: f64,
+    pub(super) recall20: f64,
+    pub(super) queued_per_1000: f64,
+    pub(super) merged_per_1000: f64,
+    /// The requests to a model.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<ModelReport>,
+    pub(super) model: Option<ModelReport>,
     /// The figures of rules alone, if a model was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub without_model: Option<Figures>,
-    /// The same figures of parts of the pairs: the halves by a hash of their ids, or what was held back and what not.
-    pub parts: Vec<Part>,
-    /// The figures of each baseline at its best threshold.
-    pub baselines: Baselines,
-    /// Microseconds for judging a pair, reading both texts included; the mean.
-    pub judge_us: f64,
+    pub(super) without_model: Option<Figures>,
+    pub(super) parts: Vec<Part>,
+    pub(super) baselines: Baselines,
+    pub(super) judge_us: f64,
 }
 
-/// Figures of a part.
 #[derive(Debug, Clone, Serialize)]
-pub struct Part {
-    /// Which.
-    pub name: &'static str,
-    /// Its figures.
+pub(super) struct Part {
+    pub(super) name: &'static str,
     #[serde(flatten)]
-    pub figures: Figures,
+    pub(super) figures: Figures,
 }
 
-/// Figures over some pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Figures {
-    /// Pairs.
-    pub n: usize,
+pub(super) struct Figures {
+    n: usize,
     /// One of the two would go: judged the same, or the one a refinement of the other. A label of entailment says this of
-    /// the second sentence alone, so that a refinement of the first counts as wrong where the label is neutral.
-    pub duplicate: Scores,
-    /// Pairs of these that were judged the same.
-    pub same: Scores,
-    /// Both cannot be so.
-    pub contradiction: Scores,
-    /// Contradictions that would become one, over all contradictions.
-    pub wrong_merge_rate: f64,
-    /// Pairs that are left to a person, over all.
-    pub doubt_rate: f64,
+    /// the second sentence alone, so that a refinement of the first counts as wrong if the label is neutral.
+    duplicate: Scores,
+    same: Scores,
+    contradiction: Scores,
+    wrong_merge_rate: f64,
+    doubt_rate: f64,
 }
 
 /// Precision and recall of a decision against a label.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Scores {
-    /// Precision.
-    pub p: f64,
-    /// Recall.
-    pub r: f64,
-    /// Their harmonic mean.
-    pub f1: f64,
+pub(super) struct Scores {
+    p: f64,
+    r: f64,
+    f1: f64,
 }
 
-/// Measures that ask for no rules.
+/// Measures that need no rules, each at its best threshold.
 #[derive(Debug, Clone, Serialize)]
-pub struct Baselines {
-    /// Duplicates by the cosine of static vectors.
-    pub duplicate_by_cosine: Threshold,
-    /// Duplicates by the share of common terms.
-    pub duplicate_by_jaccard: Threshold,
-    /// Contradictions by a negation on one side alone and a cosine of 0.6.
-    pub contradiction_by_negation: Scores,
+pub(super) struct Baselines {
+    pub(super) duplicate_by_cosine: Threshold,
+    /// By the share of common terms.
+    pub(super) duplicate_by_jaccard: Threshold,
+    /// By a negation on one side alone and a cosine of 0.6.
+    pub(super) contradiction_by_negation: Scores,
 }
 
-/// The best that a threshold can do.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Threshold {
-    /// The threshold.
-    pub at: f64,
-    /// Its figures.
+pub(super) struct Threshold {
+    at: f64,
     #[serde(flatten)]
-    pub scores: Scores,
-    /// Contradictions that it would make one, over all contradictions.
-    pub wrong_merge_rate: f64,
+    scores: Scores,
+    wrong_merge_rate: f64,
 }
 
 impl Figures {
-    /// Of what was judged and what should have been.
-    pub fn of<'a>(judged: impl Iterator<Item = &'a (Label, Relation)> + Clone) -> Self {
-        let merges: fn(Relation) -> bool =
-            |relation| matches!(relation, Relation::Same | Relation::Refines | Relation::RefinedBy);
-        let rows = |decides: fn(Relation) -> bool, is: fn(Label) -> bool| {
-            Scores::of(judged.clone().map(|(label, relation)| (decides(*relation), is(*label))))
+    pub(super) fn of(judged: &[(Label, Relation)]) -> Self {
+        let merges = |relation: Relation| matches!(relation, Relation::Same | Relation::Refines | Relation::RefinedBy);
+        let scores = |decides: &dyn Fn(Relation) -> bool, is: fn(Label) -> bool| {
+            Scores::of(judged.iter().map(|(label, relation)| (decides(*relation), is(*label))))
         };
         let contradicts: fn(Label) -> bool = |label| label == Label::Contradiction;
-        let contradictions = judged.clone().filter(|(label, _)| contradicts(*label));
-        let doubts = judged.clone().filter(|(_, relation)| *relation == Relation::Doubt);
-        let n = judged.clone().count();
+        let contradictions: Vec<Relation> =
+            judged.iter().filter(|(label, _)| contradicts(*label)).map(|(_, relation)| *relation).collect();
+        let wrong = contradictions.iter().filter(|relation| merges(**relation)).count();
+        let doubts = judged.iter().filter(|(_, relation)| *relation == Relation::Doubt).count();
         Self {
-            n,
-            duplicate: rows(merges, Label::is_duplicate),
-            same: rows(|relation| relation == Relation::Same, Label::is_duplicate),
-            contradiction: rows(|relation| relation == Relation::Contradicts, contradicts),
-            wrong_merge_rate: share(
-                contradictions.clone().filter(|(_, relation)| merges(*relation)).count(),
-                contradictions.count(),
-            ),
-            doubt_rate: share(doubts.count(), n),
+            n: judged.len(),
+            duplicate: scores(&merges, Label::is_duplicate),
+            same: scores(&|relation| relation == Relation::Same, Label::is_duplicate),
+            contradiction: scores(&|relation| relation == Relation::Contradicts, contradicts),
+            wrong_merge_rate: share(wrong, contradictions.len()),
+            doubt_rate: share(doubts, judged.len()),
         }
     }
 }
 
 impl Scores {
-    /// Of decisions, each with whether it should have been taken.
-    pub fn of(decided: impl Iterator<Item = (bool, bool)>) -> Self {
+    /// The scores of decisions, each with whether it is right to take it.
+    pub(super) fn of(decided: impl Iterator<Item = (bool, bool)>) -> Self {
         let (mut taken, mut due, mut both) = (0, 0, 0);
         for (decides, is) in decided {
             taken += usize::from(decides);
@@ -139,28 +107,21 @@ impl Scores {
 }
 
 impl Threshold {
-    /// The threshold, in hundredths, under which values tell duplicates best, by the harmonic mean.
-    pub fn best(rows: &[(f32, Label)]) -> Self {
+    /// The threshold, in hundredths, at which values tell duplicates best, by the harmonic mean.
+    pub(super) fn best(rows: &[(f32, Label)]) -> Self {
         let at = |hundredths: u8| {
             let at = f64::from(hundredths) / 100.0;
             let reached = |value: f32| f64::from(value) >= at;
             let contradictions = rows.iter().filter(|(_, label)| *label == Label::Contradiction);
+            let wrong = contradictions.clone().filter(|(value, _)| reached(*value));
             Self {
                 at,
                 scores: Scores::of(rows.iter().map(|(value, label)| (reached(*value), label.is_duplicate()))),
-                wrong_merge_rate: share(
-                    contradictions.clone().filter(|(value, _)| reached(*value)).count(),
-                    contradictions.count(),
-                ),
+                wrong_merge_rate: share(wrong.count(), contradictions.count()),
             }
         };
         (1..100).map(at).fold(at(100), |best, one| if one.scores.f1 > best.scores.f1 { one } else { best })
     }
-}
-
-/// A share with four digits; nothing of nothing is 0.
-pub fn share(part: usize, whole: usize) -> f64 {
-    rounded(part as f64 / whole.max(1) as f64)
 }
 
 #[cfg(test)]
@@ -169,7 +130,7 @@ mod tests {
 
     #[test]
     fn figures_count_labels_and_decisions() {
-        let judged = [
+        let figures = Figures::of(&[
             (Label::Duplicate, Relation::Same),
             (Label::Entailment, Relation::Refines),
             (Label::Entailment, Relation::RefinedBy),
@@ -178,8 +139,7 @@ mod tests {
             (Label::Contradiction, Relation::Contradicts),
             (Label::Neutral, Relation::Doubt),
             (Label::Neutral, Relation::Unrelated),
-        ];
-        let figures = Figures::of(judged.iter());
+        ]);
         let scores = |p, r, f1| Scores { p, r, f1 };
         assert_eq!((figures.n, figures.duplicate), (8, scores(0.6, 1.0, 0.75)));
         assert_eq!(figures.same, scores(0.5, 0.3333, 0.4));

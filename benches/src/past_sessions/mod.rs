@@ -6,36 +6,29 @@ mod past;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use muninn_team::records::{MAIN, SESSIONS};
 use muninn_tests::{Gateway, TestEnv, git};
 use serde::Serialize;
 
-pub use self::past::Past;
+use self::ask::{Asked, Client};
+use self::past::Past;
+use crate::gateway::{configuration, home, serve, wait_until_indexed};
+use crate::harness::records::Lines;
+use crate::harness::stats::{Percentiles, millis, percent_of, rounded};
+use crate::harness::{at, our_repository, procfs, progress};
+use crate::load::format::Format;
+use crate::load::mock::Mock;
 
-use self::ask::Asked;
-use crate::command_line::{at, progress};
-use crate::format::Format;
-use crate::gateway_process::{configuration, home, serve, wait_until_indexed};
-use crate::localization::report::Percentiles;
-use crate::memory_scale::corpus::Corpus;
-use crate::procfs;
-use crate::report::rounded;
-use crate::stand::{self};
-use crate::stats::millis;
-use crate::upstream::Upstream;
-
-/// Records of the team's memory.
 const RECORDS: usize = 1_000;
 /// Questions of a round that are not counted.
 const WARM_UP: usize = 10;
-/// How long moving the folders of an earlier version may take.
+/// The time limit for moving the folders of an earlier version.
 const MOVE_LIMIT: Duration = Duration::from_secs(600);
-/// The largest case may be slower by so many percent.
-const MOST_SLOWER: f64 = 10.0;
-/// A stop may take so long, in milliseconds.
-const MOST_STOP_MS: f64 = 1_000.0;
+/// The most by which the largest case may be slower.
+const MAX_SLOWER_PERCENT: f64 = 10.0;
+const MAX_STOP_MS: f64 = 1_000.0;
 
 /// Measures a gateway after many sessions.
 ///
@@ -43,78 +36,56 @@ const MOST_STOP_MS: f64 = 1_000.0;
 /// less from each other than one does from itself. Progress goes to stderr; stdout has one JSON object.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "past-sessions")]
-pub struct Options {
+pub(crate) struct Options {
     /// The numbers of past sessions.
     #[arg(long, value_delimiter = ',', default_values_t = [0, 1_000, 20_000, 100_000])]
-    pub sizes: Vec<usize>,
+    sizes: Vec<usize>,
     /// The kind of past sessions.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Past::Folders, Past::Recorded])]
-    pub past: Vec<Past>,
+    past: Vec<Past>,
     /// The number of rounds.
     #[arg(long, default_value_t = 7)]
-    pub rounds: usize,
+    rounds: usize,
     /// Questions of a round, one after the other; as many again by eight clients at once.
     #[arg(long, default_value_t = 40)]
-    pub questions: usize,
+    questions: usize,
     /// Conversations that are open when the gateway stops.
     #[arg(long, default_value_t = 50)]
-    pub open: usize,
+    open: usize,
 }
 
-/// The measurements for one number of past sessions, of all rounds together. All times are milliseconds.
+/// The measurements for one number of past sessions, of all rounds together.
 #[derive(Debug, Clone, Serialize)]
-pub struct Case {
-    /// Past sessions.
-    pub sessions: usize,
-    /// The kind of past sessions.
-    pub past: Past,
-    /// From the start of the process until it listens, the first time.
-    pub first_start_ms: f64,
-    /// From then until no folder of an earlier version is left.
-    pub moved_ms: f64,
-    /// A question, until the first byte of its answer.
-    pub question_ms: Percentiles,
-    /// Percent of these to which nothing was added.
-    pub none: f64,
-    /// A question of eight at once.
-    pub of_eight_ms: Percentiles,
-    /// Percent of these to which nothing was added.
-    pub none_of_eight: f64,
-    /// From SIGTERM to the end of the process.
-    pub stop_ms: Percentiles,
-    /// Conversations that were open at all stops together, and segments that these wrote.
-    pub open: usize,
-    /// Those segments.
-    pub segments: usize,
-    /// Sessions whose records wait for the next start.
-    pub waiting: usize,
+struct Case {
+    sessions: usize,
+    past: Past,
+    first_start_ms: f64,
+    moved_ms: f64,
+    question_ms: Percentiles,
+    none: f64,
+    of_eight_ms: Percentiles,
+    none_of_eight: f64,
+    stop_ms: Percentiles,
+    open: usize,
+    segments: usize,
+    waiting: usize,
 }
 
-/// All cases.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// By kind of past and number of sessions.
-    pub cases: Vec<Case>,
-    /// By how many percent a question to the largest case is slower than the same question to the smallest, in the median of
-    /// all questions, for each kind of past.
-    pub slower_percent: Vec<(Past, Option<f64>)>,
-    /// Load average over the last minute, at the end.
-    pub load1: Option<f64>,
-    /// Whether the largest case is at most 10 percent slower, and the median stop of each takes less than a second.
-    pub holds: bool,
+pub(crate) struct Report {
+    cases: Vec<Case>,
+    slower_percent: Vec<(Past, Option<f64>)>,
+    load1: Option<f64>,
+    holds: bool,
 }
 
-/// Runs the whole benchmark and returns what it is to print.
-///
-/// # Errors
-/// When anything could not be started, or any request failed.
-pub fn run(options: &Options) -> Result<Report> {
-    let upstream = stand::upstream(0)?;
+pub(crate) fn run(options: &Options) -> Result<Report> {
+    let mock = Mock::start(0)?;
     let mut aged: Vec<Aged> = Vec::new();
     for past in &options.past {
         for sessions in &options.sizes {
             progress(&format!("making {sessions} sessions, {past:?}"));
-            aged.push(Aged::make(*past, *sessions, &upstream)?);
+            aged.push(Aged::make(*past, *sessions, &mock)?);
         }
     }
     for round in 0..options.rounds {
@@ -126,14 +97,14 @@ pub fn run(options: &Options) -> Result<Report> {
         let of_kind = || aged.iter().filter(|case| case.past == *past);
         let least = of_kind().min_by_key(|case| case.sessions)?;
         let most = of_kind().max_by_key(|case| case.sessions)?;
+        // Each question is compared with itself.
         let pairs = least.alone.iter().zip(&most.alone);
         let ratios = pairs.map(|(least, most)| millis(most.took) / millis(least.took));
         Some(rounded((Percentiles::of(ratios.collect()).p50? - 1.0) * 100.0))
     };
     let slower_percent: Vec<_> = options.past.iter().map(|past| (*past, slower(past))).collect();
-    let is_quick = |case: &Case| case.stop_ms.p50.is_some_and(|stop| stop < MOST_STOP_MS);
-    let holds = cases.iter().all(is_quick)
-        && slower_percent.iter().all(|(_, slower)| slower.is_some_and(|slower| slower <= MOST_SLOWER));
+    let holds = cases.iter().all(|case| case.stop_ms.p50.is_some_and(|stop| stop < MAX_STOP_MS))
+        && slower_percent.iter().all(|(_, slower)| slower.is_some_and(|slower| slower <= MAX_SLOWER_PERCENT));
     Ok(Report { cases, slower_percent, load1: procfs::load1(), holds })
 }
 
@@ -144,18 +115,18 @@ fn measure(cases: &mut [Aged], round: usize, options: &Options) -> Result<()> {
     let counted = first + WARM_UP;
     let together = counted + options.questions;
     for number in first..together {
-        // A question to the first case finds the machine as the last case has left it, so each is the first in its turn.
+        // A case finds the caches as the one before it has left them, so each is the first in its turn.
         for at in 0..cases.len() {
             let at = (number + at) % cases.len();
-            let asked = cases[at].ask(&gateways[at], number)?;
+            let asked = cases[at].client(&gateways[at]).question(number)?;
             if number >= counted {
                 cases[at].alone.push(asked);
             }
         }
     }
     for (case, gateway) in cases.iter_mut().zip(&gateways) {
-        let root = case.home.path("tree");
-        case.together.extend(ask::eight(gateway.address, &root, together, options.questions)?);
+        let asked = case.client(gateway).eight(together, options.questions)?;
+        case.together.extend(asked);
     }
     for (case, gateway) in cases.iter_mut().zip(gateways) {
         case.stop(gateway, round, options)?;
@@ -169,6 +140,7 @@ struct Aged {
     past: Past,
     sessions: usize,
     home: TestEnv,
+    root: PathBuf,
     spool: PathBuf,
     first_start: Duration,
     moved: Duration,
@@ -180,61 +152,60 @@ struct Aged {
 }
 
 impl Aged {
-    fn make(past: Past, sessions: usize, upstream: &Upstream) -> Result<Aged> {
+    fn make(past: Past, sessions: usize, mock: &Mock) -> Result<Self> {
         let home = home();
-        home.write_config(&configuration(upstream, Format::Messages));
+        home.write_config(&configuration(mock, Format::Messages));
         let root = home.path("tree");
-        repository(&root)?;
+        make_repository(&root)?;
         let state = home.state_dir();
         let spool = past::make(past, sessions, &root, &state).with_context(at(&state))?;
-        commit(&root)?;
+        git(&root, &["add", "--all", "--force", ".muninn"])?;
+        git(&root, &["commit", "--quiet", "-m", "memory"])?;
         let started = Instant::now();
         let gateway = serve(&home, &root);
         let first_start = started.elapsed();
-        let moved = wait_until_moved(&spool, started + first_start)?;
+        while past::has_folders(&spool).with_context(at(&spool))? {
+            ensure!(started.elapsed() < MOVE_LIMIT, "the folders in {spool:?} are still there after {MOVE_LIMIT:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let moved = started.elapsed() - first_start;
         wait_until_indexed(&gateway);
         drop(gateway.stop());
-        Ok(Aged {
-            past,
-            sessions,
-            home,
-            spool,
-            first_start,
-            moved,
-            alone: Vec::new(),
-            together: Vec::new(),
-            stops: Vec::new(),
-            open: 0,
-            segments: 0,
-        })
+        let (alone, together, stops) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { past, sessions, home, root, spool, first_start, moved, alone, together, stops, open: 0, segments: 0 })
     }
 
     fn start(&self) -> Gateway {
-        let gateway = serve(&self.home, &self.home.path("tree"));
+        let gateway = serve(&self.home, &self.root);
         wait_until_indexed(&gateway);
         gateway
     }
 
-    fn ask(&self, gateway: &Gateway, number: usize) -> std::io::Result<Asked> {
-        ask::question(gateway.address, &self.home.path("tree"), number)
+    fn client(&self, gateway: &Gateway) -> Client<'_> {
+        Client { gateway: gateway.address, root: &self.root }
     }
 
     fn stop(&mut self, gateway: Gateway, round: usize, options: &Options) -> Result<()> {
-        let root = self.home.path("tree");
-        let before = segments(&root)?;
+        let before = self.count_segments()?;
         for number in round * options.open..(round + 1) * options.open {
-            ask::conversation(gateway.address, &root, number)?;
+            self.client(&gateway).conversation(number)?;
         }
         self.open += options.open;
         let stopping = Instant::now();
         drop(gateway.stop());
         self.stops.push(millis(stopping.elapsed()));
-        self.segments += segments(&root)? - before;
+        self.segments += self.count_segments()? - before;
         Ok(())
     }
 
+    fn count_segments(&self) -> Result<usize> {
+        let dir = self.root.join(SESSIONS);
+        Ok(std::fs::read_dir(&dir).with_context(at(&dir))?.count())
+    }
+
     fn case(&self) -> Case {
-        let waiting = self.spool.join("waiting");
+        let latencies = |asked: &[Asked]| Percentiles::of(asked.iter().map(|one| millis(one.took)).collect());
+        let none = |asked: &[Asked]| percent_of(asked.iter().filter(|one| one.is_none).count(), asked.len());
         Case {
             sessions: self.sessions,
             past: self.past,
@@ -247,54 +218,18 @@ impl Aged {
             stop_ms: Percentiles::of(self.stops.clone()),
             open: self.open,
             segments: self.segments,
-            waiting: std::fs::read_dir(waiting).map_or(0, |files| files.count()),
+            waiting: std::fs::read_dir(self.spool.join("waiting")).map_or(0, Iterator::count),
         }
     }
 }
 
-/// A clone of the repository that this benchmark belongs to, with a team's memory.
-fn repository(root: &Path) -> Result<()> {
-    let source = stand::repository()?;
+fn make_repository(root: &Path) -> Result<()> {
     let name = root.to_string_lossy().into_owned();
-    git(&source, &["clone", "--quiet", "--no-local", "--depth", "1", ".", &name])?;
+    git(&our_repository()?, &["clone", "--quiet", "--no-local", "--depth", "1", ".", &name])?;
     git(root, &["checkout", "--quiet", "-B", "main"])?;
-    let made = std::fs::create_dir_all(root.join(SESSIONS));
-    let written = made.and_then(|()| Corpus::read(root)?.write(&root.join(MAIN), RECORDS));
-    written
-        .and_then(|()| {
-            std::fs::write(root.join(".muninn/config.toml"), "[memory]\nwrite = \"repo\"\ndefault_branch = \"main\"\n")
-        })
-        .with_context(at(root))
-}
-
-fn commit(root: &Path) -> Result<()> {
-    let all = [&["add", "--all", "--force", ".muninn"][..], &["commit", "--quiet", "-m", "memory"]];
-    for arguments in all {
-        git(root, arguments)?;
-    }
-    Ok(())
-}
-
-fn wait_until_moved(spool: &Path, since: Instant) -> Result<Duration> {
-    while past::has_folders(spool).with_context(at(spool))? {
-        if since.elapsed() > MOVE_LIMIT {
-            bail!("the folders in {spool:?} are still there after {MOVE_LIMIT:?}");
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Ok(since.elapsed())
-}
-
-fn segments(root: &Path) -> Result<usize> {
-    let dir = root.join(SESSIONS);
-    Ok(std::fs::read_dir(&dir).with_context(at(&dir))?.count())
-}
-
-fn latencies(asked: &[Asked]) -> Percentiles {
-    Percentiles::of(asked.iter().map(|asked| millis(asked.took)).collect())
-}
-
-fn none(asked: &[Asked]) -> f64 {
-    let none = asked.iter().filter(|asked| asked.is_none).count();
-    rounded(none as f64 * 100.0 / asked.len().max(1) as f64)
+    let settings = "[memory]\nwrite = \"repo\"\ndefault_branch = \"main\"\n";
+    let made = std::fs::create_dir_all(root.join(SESSIONS))
+        .and_then(|()| Lines::read(root)?.write(&root.join(MAIN), RECORDS))
+        .and_then(|()| std::fs::write(root.join(".muninn/config.toml"), settings));
+    made.with_context(at(root))
 }

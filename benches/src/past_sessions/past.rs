@@ -17,14 +17,13 @@ const SEGMENTS: usize = 20;
 /// The segments of so many sessions are reconciled at once.
 const BETWEEN_RECONCILIATIONS: usize = 500;
 
-/// The kind of past sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Past {
+pub(crate) enum Past {
     /// Folders of an earlier version, half of them of sessions that learned nothing, which the gateway's first start
     /// moves into the index.
     Folders,
-    /// Recorded by the product as it is now, and flushed.
+    /// Recorded by the current version, and flushed.
     Recorded,
 }
 
@@ -56,7 +55,6 @@ pub(super) fn make(past: Past, count: usize, root: &Path, state: &Path) -> io::R
     Ok(spool)
 }
 
-/// Whether folders of an earlier version are left.
 pub(super) fn has_folders(spool: &Path) -> io::Result<bool> {
     let mut entries = fs::read_dir(spool)?;
     Ok(entries.any(|entry| entry.is_ok_and(|entry| entry.file_name().len() == 16)))

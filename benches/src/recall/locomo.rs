@@ -8,39 +8,28 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::command_line::at;
+use crate::harness::at;
 
-/// A conversation with its questions.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Conversation {
-    /// Its name in the file.
-    pub id: String,
-    /// All turns, in order.
-    pub turns: Vec<Turn>,
-    /// Its questions.
-    pub questions: Vec<Question>,
+pub(super) struct Conversation {
+    pub(super) id: String,
+    pub(super) turns: Vec<Turn>,
+    pub(super) questions: Vec<Question>,
 }
 
-/// A turn of a conversation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Turn {
-    /// Its session, counted from 1.
-    pub session: usize,
+pub(super) struct Turn {
+    pub(super) session: usize,
     /// When that session was: `2023-05-08T13:56:00Z`.
-    pub time: String,
+    pub(super) time: String,
     /// Speaker, text, and the caption of a shared picture.
-    pub text: String,
+    pub(super) text: String,
 }
 
-/// A question.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Question {
-    /// As it is asked.
-    pub text: String,
+pub(super) struct Question {
+    pub(super) text: String,
     /// 1 multi-hop, 2 temporal, 3 open-domain, 4 single-hop, 5 adversarial.
-    pub category: u8,
+    pub(super) category: u8,
     /// The turns that answer it, as places in [`Conversation::turns`], each once. Never empty.
-    pub evidence: Vec<usize>,
+    pub(super) evidence: Vec<usize>,
 }
 
 #[derive(Deserialize)]
@@ -67,10 +56,7 @@ struct RawTurn {
 }
 
 /// Reads a file. Questions without any evidence in the conversation are left out, as the paper does.
-///
-/// # Errors
-/// When it cannot be read, or is none of LoCoMo's.
-pub fn read(path: &Path) -> Result<Vec<Conversation>> {
+pub(super) fn read(path: &Path) -> Result<Vec<Conversation>> {
     let text = std::fs::read(path).with_context(at(path))?;
     let raw = serde_json::from_slice::<Vec<RawConversation>>(&text);
     let read = raw.map_err(Into::into).and_then(|raw| raw.into_iter().map(conversation).collect());
@@ -156,19 +142,10 @@ mod tests {
                   {"question":"q2","evidence":["D:1"],"category":2},{"question":"q3","evidence":[],"category":5}]}]"#;
         std::fs::write(&path, text).unwrap();
         let read = read(&path).unwrap();
-        assert_eq!(read.len(), 1);
         let texts: Vec<&str> = read[0].turns.iter().map(|turn| turn.text.as_str()).collect();
         assert_eq!(texts, ["A said, \"hi\"", "B said, \"see\" and shared a cat"]);
         assert_eq!(read[0].turns[1].time, "2023-09-13T00:09:00Z");
         assert_eq!(read[0].questions.len(), 1, "those without evidence do not count");
         assert_eq!(read[0].questions[0].evidence, [0, 1]);
-    }
-
-    #[test]
-    fn a_time_is_read_or_refused() {
-        assert_eq!(time_of("12:30 pm on 1 March, 2024").unwrap(), "2024-03-01T12:30:00Z");
-        for wrong in ["", "13:00 pm on 1 May, 2024", "1:00 pm on 1 Mai, 2024", "yesterday"] {
-            assert!(time_of(wrong).is_err(), "{wrong}");
-        }
     }
 }

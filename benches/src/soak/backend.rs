@@ -8,46 +8,19 @@ use memchr::memmem;
 use muninn_tests::http::chunk;
 use muninn_tests::{Recorded, Reply, Upstream, answers, until_closed};
 
-use crate::format::Format;
-use crate::sse;
+use crate::load::events;
+use crate::load::format::Format;
 
-/// The header that names a request.
 pub(super) const REQUEST: &str = "x-soak-request";
-/// The header that asks for a fault.
 pub(super) const FAULT: &str = "x-soak-fault";
+/// A status of the 500s, the end of the connection before the answer, no answer until the other side goes, half an answer.
+pub(super) const FAULTS: [&str; 4] = ["status", "close", "stall", "break"];
 
 const OPEN: &[u8] = b"<muninn-context";
 const CLOSE: &[u8] = b"</muninn-context>";
 /// How long a connection may be idle.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// A fault that the backend injects instead of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// A status of the 500s.
-    Status,
-    /// The end of the connection before the answer.
-    Close,
-    /// Nothing, until the other side goes.
-    Stall,
-    /// Half an answer.
-    Break,
-}
-
-impl Fault {
-    pub(super) const ALL: [Self; 4] = [Self::Status, Self::Close, Self::Stall, Self::Break];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Status => "status",
-            Self::Close => "close",
-            Self::Stall => "stall",
-            Self::Break => "break",
-        }
-    }
-}
-
-/// A running backend.
 pub(super) struct Backend {
     upstream: Upstream,
     /// The blocks of each request, by its name, until they are taken.
@@ -63,7 +36,7 @@ impl Backend {
         self.upstream.url()
     }
 
-    /// Takes the blocks that came with a request, oldest first; `None` when the request did not come.
+    /// Takes the blocks that came with a request, oldest first; `None` if the request did not come.
     pub(super) fn blocks_of(&self, request: &str) -> Option<Vec<Vec<u8>>> {
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
         for came in self.upstream.take_requests() {
@@ -79,7 +52,7 @@ fn answer(request: &Recorded) -> Reply {
     let Some(format) = Format::of_target(&request.target) else {
         return answers::ok(request);
     };
-    let whole = || complete(format, answers::wants_stream(&request.body));
+    let whole = || whole(format, answers::wants_stream(&request.body));
     match request.headers.get(FAULT) {
         None => Reply::raw(whole()).then_keep(),
         Some("status") => Reply::json(
@@ -108,11 +81,10 @@ fn blocks_in(body: &[u8]) -> Vec<Vec<u8>> {
     blocks
 }
 
-/// A complete answer with its head.
-fn complete(format: Format, streamed: bool) -> Vec<u8> {
+fn whole(format: Format, streamed: bool) -> Vec<u8> {
     if streamed {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
-        let events = sse::events(format, sse::plain_word);
+        let events = events::events(format, events::plain_word);
         let chunks = events.iter().map(chunk).chain([chunk("")]);
         return std::iter::once(head.as_bytes().to_vec()).chain(chunks).flatten().collect();
     }
@@ -128,9 +100,7 @@ mod tests {
     #[test]
     fn blocks_are_found_verbatim() {
         let body = br#"{"a":"x <muninn-context>\n1\n</muninn-context>","b":"<muninn-context>2</muninn-context>"}"#;
-        let blocks = blocks_in(body);
-        assert_eq!(blocks[0], br"<muninn-context>\n1\n</muninn-context>");
-        assert_eq!(blocks[1], b"<muninn-context>2</muninn-context>");
-        assert!(blocks_in(b"{}").is_empty());
+        let expected: [&[u8]; 2] = [br"<muninn-context>\n1\n</muninn-context>", b"<muninn-context>2</muninn-context>"];
+        assert_eq!(blocks_in(body), expected);
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::bodies::{agent, question};
-use crate::format::Format;
+use crate::load::format::Format;
+use crate::load::request::{self as agent, question};
 
 /// Questions of one conversation, after which it is over.
 const QUESTIONS: usize = 6;
@@ -11,11 +11,9 @@ const QUESTIONS: usize = 6;
 /// The next request of a conversation, by its purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// A person asks.
     Question,
-    /// The agent goes on with what a tool brought, or a person without tools says that it may.
+    /// The agent goes on with a tool's result, or without tools a person says "go on".
     Turn,
-    /// The same request once more.
     Again,
     /// The client asks on its own behalf.
     Side,
@@ -35,11 +33,8 @@ const ROUND: [Step; 10] = [
     Step::Turn,
 ];
 
-/// A request that is ready to be sent.
 pub(super) struct Request {
-    /// Names it to the backend.
     pub(super) id: String,
-    /// Names the conversation to the gateway.
     pub(super) session: String,
     pub(super) format: Format,
     pub(super) streamed: bool,
@@ -79,7 +74,7 @@ impl Conversation {
         }
     }
 
-    /// Goes on to the next step; `None` where the conversation is over.
+    /// Goes on to the next step; `None` if the conversation is over.
     pub(super) fn next(&mut self) -> Option<Step> {
         if self.steps >= QUESTIONS * ROUND.len() {
             return None;
@@ -105,7 +100,6 @@ impl Conversation {
         Some(step)
     }
 
-    /// The request of a step.
     pub(super) fn request(&self, step: Step) -> Request {
         let mut history = self.history.clone();
         if step == Step::Side {
@@ -141,10 +135,7 @@ impl Conversation {
         }
     }
 
-    /// Holds the blocks that arrived with a request to those of the request before, and returns how many are new.
-    ///
-    /// # Errors
-    /// A description of the first block that is missing or different.
+    /// Compares the blocks that arrived with a request with those of the request before, and returns the number of new ones.
     pub(super) fn check(&mut self, step: Step, arrived: &[Vec<u8>]) -> Result<u64, String> {
         let kept = arrived.starts_with(&self.blocks);
         let added = arrived.len().saturating_sub(self.blocks.len());
@@ -167,22 +158,6 @@ impl Conversation {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn one_request_in_ten_is_a_question_and_prompts_extend_each_other() {
-        let mut conversation = Conversation::new(5, "/srv/project");
-        let mut steps = Vec::new();
-        let mut last = Vec::new();
-        while let Some(step) = conversation.next() {
-            assert!(conversation.history.starts_with(&last));
-            last.clone_from(&conversation.history);
-            let request = conversation.request(step);
-            assert!(serde_json::from_str::<Value>(&request.body).is_ok());
-            steps.push(step);
-        }
-        assert_eq!(steps.len(), 60);
-        assert_eq!(steps.iter().filter(|step| **step == Step::Question).count(), 6);
-    }
 
     #[test]
     fn changed_or_missing_block_is_an_error() {

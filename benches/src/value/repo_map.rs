@@ -17,26 +17,21 @@ use super::Pack;
 
 /// The share of a file's rank that follows its edges.
 const DAMPING: f64 = 0.85;
-/// The number of power iterations. The rank that is still moving then is below `0.85^100`.
 const ITERATIONS: usize = 100;
 /// The length of a name from which it counts as specific if it has several words.
 const LONG: usize = 8;
 /// The number of definitions above which a name is common.
 const COMMON: usize = 5;
-/// The longest line of a map, in characters.
 const LONGEST_LINE: usize = 100;
 
-/// The names of one file.
 #[derive(Debug, Default)]
 pub(super) struct Tags {
     path: String,
-    /// The lines that define each name.
     definitions: BTreeMap<String, Vec<String>>,
     /// The number of lines that mention each name.
     mentions: BTreeMap<String, u32>,
 }
 
-/// Reads the names of all source files of a worktree.
 pub(super) fn read_tags(root: &Path) -> Result<Vec<Tags>> {
     let worktree = Worktree::discover(root)?;
     let limits = WalkLimits::default();
@@ -184,7 +179,6 @@ fn page_rank(edges: &[Edge<'_>], restarts: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// The weight of all edges that leave each file.
 fn weights_out(edges: &[Edge<'_>], files: usize) -> Vec<f64> {
     let mut out = vec![0.0; files];
     edges.iter().for_each(|edge| out[edge.from] += edge.weight);
@@ -194,25 +188,6 @@ fn weights_out(edges: &[Edge<'_>], files: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn tags(path: &str, definitions: &[&str], mentions: &[(&str, u32)]) -> Tags {
-        let line = |name: &&str| ((*name).to_owned(), vec![format!("def {name}():")]);
-        let mention = |(name, count): &(&str, u32)| ((*name).to_owned(), *count);
-        Tags {
-            path: path.to_owned(),
-            definitions: definitions.iter().map(line).collect(),
-            mentions: mentions.iter().map(mention).collect(),
-        }
-    }
-
-    /// `core` is used by both others, `util` by one.
-    fn files() -> Vec<Tags> {
-        vec![
-            tags("src/app.py", &["main"], &[("core", 4), ("util", 1)]),
-            tags("src/core.py", &["core"], &[]),
-            tags("src/util.py", &["util"], &[("core", 1)]),
-        ]
-    }
 
     #[test]
     fn rank_flows_to_what_is_used() {
@@ -227,49 +202,16 @@ mod tests {
     }
 
     #[test]
-    fn names_count_by_form_and_by_the_question() {
-        let question = Question::of("Why does `parse_options` in src/util.py fail?");
-        let factor = |name: &str, definitions| super::factor(name, definitions, &question);
-        assert_eq!([factor("core", 1), factor("long_name", 1), factor("LongName", 1)], [1.0, 10.0, 10.0]);
-        assert_eq!([factor("longnames", 1), factor("parse_options", 1)], [1.0, 100.0]);
-        assert!((factor("_core", 1) - 0.1).abs() < 1e-9 && (factor("core", 6) - 0.1).abs() < 1e-9);
-    }
-
-    #[test]
-    fn walk_restarts_at_files_that_the_question_mentions() {
-        let restarts = |question: &str| restarts(&files(), &Question::of(question));
-        assert_eq!(restarts("see `util.py`."), [0.0, 0.0, 1.0]);
-        assert_eq!(restarts("the core of (util.py)"), [0.0, 0.5, 0.5]);
-        assert_eq!(restarts("files of src"), restarts("nothing"));
-    }
-
-    #[test]
-    fn map_ends_at_its_budget() {
-        let files = files();
-        let whole = repo_map(&files, "how", 1_000);
-        // Nothing mentions `main`.
-        assert_eq!(whole.files.into_iter().collect::<Vec<_>>(), ["src/core.py", "src/util.py"]);
-        let core = tokens::count("src/core.py:\n│def core():\n");
-        let first = repo_map(&files, "how", core);
-        assert_eq!((first.files.iter().next().unwrap().as_str(), first.tokens), ("src/core.py", core));
-        assert_eq!(repo_map(&files, "how", core - 1).tokens, 0);
-        assert!(repo_map(&[], "how", 100).files.is_empty());
-    }
-
-    #[test]
-    fn names_are_read_from_sources() {
+    fn map_of_used_definitions_ends_at_its_budget() {
         let repository = muninn_tests::Repository::with(&[
             ("a.py", "class A:\n    def run(self):\n        n = helper(1)\n        return helper(n)\n"),
             ("b.py", "def helper(n):\n    return n\n"),
-            ("notes.txt", "helper\n"),
         ]);
         let tags = read_tags(repository.root()).unwrap();
-        let paths: Vec<&str> = tags.iter().map(|tags| tags.path.as_str()).collect();
-        assert_eq!(paths, ["a.py", "b.py"]);
-        assert_eq!(
-            (tags[0].mentions["helper"], tags[1].definitions["helper"].as_slice()),
-            (2, &["def helper(n):".to_owned()][..])
-        );
-        assert_eq!(repo_map(&tags, "run", 1_000).files.len(), 1);
+        assert_eq!((tags[0].path.as_str(), tags[0].mentions["helper"]), ("a.py", 2));
+        let tokens = tokens::count("b.py:\n│def helper(n):\n");
+        let map = repo_map(&tags, "run", tokens);
+        assert_eq!((map.files.into_iter().collect::<Vec<_>>(), map.tokens), (vec!["b.py".to_owned()], tokens));
+        assert_eq!(repo_map(&tags, "run", tokens - 1).tokens, 0);
     }
 }

@@ -35,7 +35,7 @@ struct FinalArguments {
 }
 
 /// The descriptions of all tools of an explorer.
-pub(super) struct Toolset(Vec<ToolDescription>);
+pub(crate) struct Toolset(Vec<ToolDescription>);
 
 impl Toolset {
     pub(super) fn of(registry: &Registry) -> Self {

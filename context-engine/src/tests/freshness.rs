@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use muninn_base::Progress;
+
 use super::{Repo, ask, assert_spans_are_on_disk, files};
 use crate::EngineSettings;
-use muninn_base::Progress;
 
 const QUESTION: &str = "how does the ledger replay bookings into balances";
 

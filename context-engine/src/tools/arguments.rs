@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::ToolError;
-use super::schema::{Parameter, kind};
+use super::parameter::Parameter;
+use super::schema::kind;
 
 /// Maximum length of a text argument, in bytes.
 const MAX_TEXT_BYTES: usize = 4_000;

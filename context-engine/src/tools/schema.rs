@@ -4,50 +4,11 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::Tool;
+use super::parameter::Parameter;
 
 /// The schema keys in a model's prompt. Other keys, such as bounds and defaults, cost tokens and do not improve the
 /// calls.
 const PROMPT_KEYS: [&str; 3] = ["type", "description", "items"];
-
-/// A parameter that models can set.
-#[derive(Debug, Clone, Copy)]
-pub struct Parameter {
-    pub(super) name: &'static str,
-    aliases: &'static [&'static str],
-    is_described: bool,
-    /// Whether a text is taken as it is, of any length.
-    pub(super) is_document: bool,
-}
-
-impl Parameter {
-    /// Creates a parameter that is described in a model's prompt. It is the argument type's field of this name;
-    /// `aliases` are accepted, too.
-    pub const fn described(name: &'static str, aliases: &'static [&'static str]) -> Self {
-        let is_described = true;
-        Self { name, aliases, is_described, is_document: false }
-    }
-
-    /// Creates a parameter that is accepted from models but not described.
-    pub const fn accepted(name: &'static str, aliases: &'static [&'static str]) -> Self {
-        let is_described = false;
-        Self { name, aliases, is_described, is_document: false }
-    }
-
-    /// Creates a described parameter for a text that is written as it is: its line ends and its length stay.
-    pub const fn document(name: &'static str, aliases: &'static [&'static str]) -> Self {
-        Self { name, aliases, is_described: true, is_document: true }
-    }
-
-    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
-        std::iter::once(self.name).chain(self.aliases.iter().copied())
-    }
-
-    pub(super) fn is_required(&self, schema: &Value) -> bool {
-        let mut required = schema["required"].as_array().into_iter().flatten();
-        required.any(|name| name == self.name)
-    }
-}
 
 /// Returns the JSON Schema of an argument type, without references.
 pub(super) fn schema_of<A: JsonSchema>() -> Value {
@@ -83,11 +44,6 @@ impl ToolDescription {
     /// Describes a tool with arguments of type `A` whose results have one page.
     pub(crate) fn of<A: JsonSchema>(name: &'static str, description: &'static str, parameters: &[Parameter]) -> Self {
         Self::with_schema(name, description, &schema_of::<A>(), parameters, false)
-    }
-
-    /// Describes a tool.
-    pub fn of_tool<T: Tool>() -> Self {
-        Self::with_schema(T::NAME, T::DESCRIPTION, &schema_of::<T::Arguments>(), T::PARAMETERS, T::PAGED)
     }
 
     /// Describes a tool with an argument schema. `paged` tells whether its results may have several pages.

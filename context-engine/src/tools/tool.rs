@@ -9,7 +9,8 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
 use super::arguments::read;
-use super::schema::{Parameter, ToolDescription, schema_of};
+use super::parameter::Parameter;
+use super::schema::{ToolDescription, schema_of};
 use super::{Output, ToolContext, ToolError};
 
 /// A tool: one kind of question about a worktree.
@@ -36,6 +37,15 @@ pub trait Tool: Send + Sync {
     const EFFECT: Effect = Effect::Reads;
     /// Whether the result is prose or code, which is shown as text only.
     const IS_PROSE: bool = false;
+
+    /// Describes the tool for a model and for clients.
+    fn described() -> ToolDescription
+    where
+        Self: Sized,
+    {
+        let schema = schema_of::<Self::Arguments>();
+        ToolDescription::with_schema(Self::NAME, Self::DESCRIPTION, &schema, Self::PARAMETERS, Self::PAGED)
+    }
 
     /// Answers one call.
     ///

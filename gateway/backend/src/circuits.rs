@@ -64,7 +64,7 @@ impl Circuits {
         for circuit in self.known() {
             match circuit.state(now).await {
                 Ok((state, failures)) => {
-                    reports.push(CircuitReport { backend: circuit.id.backend.to_string(), state, failures })
+                    reports.push(CircuitReport { backend: circuit.id.backend.to_string(), state, failures });
                 }
                 Err(error) => tracing::warn!(%error, "cannot read the circuit of backend {}", circuit.id.backend),
             }

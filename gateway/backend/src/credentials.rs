@@ -11,8 +11,7 @@ use muninn_wire::{Dialect, WireFormat};
 use super::Backend;
 use crate::access::remove_keys;
 
-pub(super) const ANTHROPIC_URL: &str = "https://api.anthropic.com";
-pub(super) const OPENAI_URL: &str = "https://api.openai.com";
+pub(crate) use super::vendor_urls::{ANTHROPIC_URL, OPENAI_URL};
 
 /// Headers that carry a client's credential.
 const CREDENTIAL_HEADERS: [&str; 7] =

@@ -17,7 +17,7 @@ const MOST_BYTES: usize = 64 << 10;
 /// timer polled after this body can still fire.
 const MOST_CHUNKS: u32 = 32;
 
-/// Passes a body through, and yields once after [`MOST_BYTES`] or [`MOST_CHUNKS`] without waiting.
+/// Passes a body through, and yields once after `MOST_BYTES` or `MOST_CHUNKS` without waiting.
 pub struct FairBody<B> {
     body: B,
     bytes: usize,

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
+use muninn_wire::{ANTHROPIC_VERSION, Dialect, WireFormat};
 use serde_json::{Value, json};
 
 use super::discovery::{MAX_LIST_BYTES, ModelList};
 use super::{Allowed, Backend, CONTEXT_MODEL, Outgoing, Router, Transport, apply_credentials};
-use muninn_wire::{ANTHROPIC_VERSION, Dialect, WireFormat};
 
 const TIMEOUT: Duration = Duration::from_secs(3);
 

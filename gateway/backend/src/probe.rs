@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use http::StatusCode;
+use muninn_wire::{ANTHROPIC_VERSION, WireFormat};
 use serde::Serialize;
 
-use super::transport::{innermost, is_loopback};
-use muninn_wire::{ANTHROPIC_VERSION, WireFormat};
+use super::send_error::innermost;
+use super::transport::is_loopback;
 
 /// The bytes of an answer that are searched for an error.
 const SEARCHED_BYTES: usize = 4 << 10;

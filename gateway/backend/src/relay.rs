@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
-use super::direct::{DirectPool, Link};
+use super::pool::{DirectPool, Link};
 
 /// The size in bytes from which a frame is returned without joining further chunks. Only chunks that have already
 /// arrived are joined.

@@ -64,7 +64,7 @@ where
             Poll::Ready(None) => return Poll::Ready(None),
             Poll::Ready(Some(Err(error))) => SendError::BrokenOff {
                 authority: std::mem::take(&mut this.authority),
-                reason: super::transport::innermost(&error),
+                reason: super::send_error::innermost(&error),
             },
             Poll::Pending if this.poll_timeout(context).is_pending() => return Poll::Pending,
             Poll::Pending => SendError::Idle { authority: std::mem::take(&mut this.authority), after: this.timeout },

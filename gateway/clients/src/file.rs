@@ -10,8 +10,7 @@ use muninn_base::{Links, open_regular};
 
 use super::FileError;
 
-/// Maximum size of a client's file. Claude Code keeps its history of projects in the file of its MCP servers.
-pub(super) const MAX_BYTES: u64 = 64 << 20;
+pub(crate) use super::error::MAX_BYTES;
 
 /// A client's file as it is on the disk.
 #[derive(Debug, Clone)]

@@ -8,22 +8,14 @@ use muninn_wire::WireFormat;
 use reqwest::Url;
 use thiserror::Error;
 
+use super::invalid::{UnknownValue, invalid};
+use super::names::{Names, UnknownBackend};
 use super::raw::{self, Fallback, OneOrMany};
-use super::resolve::{UnknownValue, invalid};
-use super::{BackendConfig, ConfigError, FallbackConfig, LimitsConfig, RouteConfig, UNCONFIGURED};
+use super::{BackendConfig, ConfigError, FallbackConfig, LimitsConfig, RouteConfig};
 use crate::secrets::Secret;
 
 /// The values of `dialect`, as errors list them.
 const DIALECTS: &str = "openai (chat and responses), anthropic (messages), chat, messages or responses";
-
-/// A name that no backend has.
-#[derive(Debug, Error)]
-#[error("there is no backend `{name}`; known backends: {known}")]
-pub(super) struct UnknownBackend {
-    name: String,
-    /// The known names, as a list for the error.
-    known: String,
-}
 
 /// The reason why a fallback or a `rename` is refused.
 #[derive(Debug, Error)]
@@ -141,32 +133,6 @@ pub(super) fn routes(
         })
     };
     written.iter().enumerate().map(resolve).collect()
-}
-
-/// The backends' names, in the order of the file.
-pub(super) struct Names<'a>(Vec<&'a str>);
-
-impl<'a> Names<'a> {
-    pub(super) fn of(backends: &'a [BackendConfig]) -> Names<'a> {
-        Names(backends.iter().map(|backend| backend.name.as_str()).collect())
-    }
-}
-
-impl Names<'_> {
-    /// The valid names if no backend is configured.
-    pub(super) fn unconfigured() -> Names<'static> {
-        Names(UNCONFIGURED.to_vec())
-    }
-
-    fn of_raw(written: &[raw::Backend]) -> Names<'_> {
-        Names(written.iter().map(|backend| backend.name.as_str()).collect())
-    }
-
-    /// Returns the index of a backend.
-    pub(super) fn find(&self, name: &str) -> Result<usize, UnknownBackend> {
-        let index = self.0.iter().position(|known| *known == name);
-        index.ok_or_else(|| UnknownBackend { name: name.to_owned(), known: self.0.join(", ") })
-    }
 }
 
 /// Resolves fallbacks. A backend that is already tried with the same model name is refused.

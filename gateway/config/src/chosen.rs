@@ -1,25 +1,9 @@
 //! A model that the user names for a task of Muninn, such as exploring or summarizing.
 
-use super::backends::Names;
-use super::resolve::invalid;
-use super::{BackendConfig, Config, ConfigError};
-
-/// A backend and model for requests that Muninn makes itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChosenModel {
-    /// Index into [`super::Config::backends`].
-    pub backend: usize,
-    /// The backend's name for the model.
-    pub model: String,
-}
-
-impl Config {
-    /// Returns the name of a chosen model for receipts, records and logs, such as `local/small`.
-    pub fn name_of(&self, chosen: &ChosenModel) -> String {
-        let backend = self.backends.get(chosen.backend);
-        format!("{}/{}", backend.map_or("", |backend| &backend.name), chosen.model)
-    }
-}
+use super::chosen_model::ChosenModel;
+use super::invalid::invalid;
+use super::names::Names;
+use super::{BackendConfig, ConfigError};
 
 /// Resolves `backend` and `model` of a section. Returns `None` if both are absent. One of them alone is an error.
 /// `task` is a verb for the error, such as `explores`.

@@ -7,10 +7,10 @@ use muninn_base::Until;
 use muninn_context_engine::explore::DeepLimits;
 use muninn_text::model::ToolMode;
 
-use super::chosen::{ChosenModel, chosen};
-use super::raw;
-use super::resolve::{UnknownValue, invalid};
-use super::{BackendConfig, ConfigError};
+use super::chosen::chosen;
+use super::chosen_model::ChosenModel;
+use super::invalid::{UnknownValue, invalid};
+use super::{BackendConfig, ConfigError, raw};
 
 /// Exploring with a model.
 #[derive(Debug, Clone)]

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(unix)]
+use crate::ownership::OwnershipError;
 use muninn_base::{Links, read_regular_text};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
-
-#[cfg(unix)]
-use crate::ownership::OwnershipError;
 
 /// The reason why a configuration cannot be used.
 #[derive(Debug, Error)]

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use super::ConfigError;
-use super::resolve::invalid;
+use super::invalid::invalid;
 
 /// The value of a `Host` header: exactly a name or an address, and a port unless it is the default one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use muninn_notebooks::journal::SearchSettings;
 
-use super::chosen::{ChosenModel, chosen};
-use super::raw;
-use super::resolve::invalid;
-use super::{BackendConfig, ConfigError};
+use super::chosen::chosen;
+use super::chosen_model::ChosenModel;
+use super::invalid::invalid;
+use super::{BackendConfig, ConfigError, raw};
 
 /// The most tokens of a merged overview if the user names none.
 const MAX_ANSWER_TOKENS: u32 = 8_192;

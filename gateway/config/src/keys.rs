@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::backends::{Names, UnknownBackend};
-use super::resolve::invalid;
-use super::{BackendConfig, Config, ConfigError, KeyConfig, raw};
+use super::invalid::invalid;
+use super::names::{Names, UnknownBackend};
+use super::{BackendConfig, ConfigError, KeyConfig, raw};
 use crate::secrets::{KeyHash, PREFIX};
 
 /// The highest rate limit. The times of all requests within a minute are stored per key.
@@ -31,7 +31,7 @@ pub enum NameError {
 
 /// The reason why a restriction of a key is invalid.
 #[derive(Debug, Error)]
-enum RestrictionError {
+pub(crate) enum RestrictionError {
     /// An empty list could mean all or nothing.
     #[error("is an empty list; remove it to allow everything")]
     Empty,
@@ -113,7 +113,7 @@ fn known_backends(
     Ok(names)
 }
 
-fn roots(written: Option<&[String]>) -> Result<Option<Vec<PathBuf>>, RestrictionError> {
+pub(crate) fn roots(written: Option<&[String]>) -> Result<Option<Vec<PathBuf>>, RestrictionError> {
     let canonical = |root: &String| {
         let canonical = Path::new(root).canonicalize();
         canonical.map_err(|error| RestrictionError::Root { root: root.clone(), error })
@@ -128,43 +128,10 @@ fn per_minute(written: Option<u32>) -> Result<Option<u32>, RestrictionError> {
     }
 }
 
-impl Config {
-    /// Returns a key for an error, with its file.
-    pub fn setting(&self, key: &str) -> String {
-        match &self.file {
-            Some(file) => format!("{}: {key}", file.display()),
-            None => key.to_owned(),
-        }
-    }
-
-    /// Checks that the `roots` of every key can be served: each is in the served root, in a directory of the configured
-    /// `roots`, or above the served root. `served` is the canonical served root, which is known only to a command.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] with the first invalid key and directory.
-    pub fn check_key_roots(&self, served: &Path) -> Result<(), ConfigError> {
-        for (index, key) in self.keys.iter().enumerate() {
-            for root in key.roots.iter().flatten() {
-                let servable = root.starts_with(served) || self.roots.iter().any(|allowed| root.starts_with(allowed));
-                // A directory above the served root is allowed. It permits nothing that is not served.
-                if !servable && !served.starts_with(root) {
-                    let message = format!(
-                        "{} is not in the served directory {} and in no directory of `roots`",
-                        root.display(),
-                        served.display()
-                    );
-                    let setting = self.setting(&format!("keys[{index}].roots"));
-                    return Err(ConfigError::Value { setting, message });
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Config;
 
     const HASH: &str = "blake3:0000000000000000000000000000000000000000000000000000000000000000";
     const OTHER: &str = "blake3:1111111111111111111111111111111111111111111111111111111111111111";

@@ -6,10 +6,10 @@ use muninn_reconcile::ReconcilerLimits;
 use muninn_team::records::Durability;
 use muninn_team::store::{DefaultBranchSegments, Destination, StoreSettings};
 
-use super::chosen::{ChosenModel, chosen};
-use super::raw;
-use super::resolve::{UnknownValue, invalid};
-use super::{BackendConfig, ConfigError};
+use super::chosen::chosen;
+use super::chosen_model::ChosenModel;
+use super::invalid::{UnknownValue, invalid};
+use super::{BackendConfig, ConfigError, raw};
 
 /// The default time without a request after which a conversation counts as finished. It is longer than a coffee break
 /// and shorter than a lunch break.

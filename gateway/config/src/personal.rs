@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use muninn_repo_tools::is_remote;
 
-use super::resolve::invalid;
+use super::invalid::invalid;
 use super::{ConfigError, KeyConfig, raw};
 
 /// The most tokens that a question gets if the user names none.

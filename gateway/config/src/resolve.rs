@@ -1,17 +1,16 @@
 //! Resolving a configuration: precedence, defaults and checks.
 
-use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use muninn_base::Links;
 use muninn_context_engine::DEFAULT_THRESHOLD;
-use thiserror::Error;
 
 use super::backends::{backends, routes};
 use super::explore::explore;
 use super::hosts::hosts;
+use super::invalid::{invalid, invalid_setting};
 use super::journal::journal;
 use super::keys::keys;
 use super::memory::{embedder, memory, memory_write, reconciler, summarizer};
@@ -161,31 +160,6 @@ fn refuse_reserved_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
         Some(key) => Err(ConfigError::NotForRepositories { path: path.to_owned(), key }),
         None => Ok(()),
     }
-}
-
-/// An unknown value of a key with a fixed set of values.
-#[derive(Debug, Error)]
-#[error("`{value}` is unknown; write {known}")]
-pub(super) struct UnknownValue {
-    value: String,
-    /// The known values, as a list for the error.
-    known: &'static str,
-}
-
-impl UnknownValue {
-    pub(super) fn new(value: &str, known: &'static str) -> UnknownValue {
-        UnknownValue { value: value.to_owned(), known }
-    }
-}
-
-/// Builds the error of an invalid key. `message` is the problem with its fix, or the error of a check.
-pub(super) fn invalid(origin: &str, key: impl Into<String>, message: impl Display) -> ConfigError {
-    invalid_setting(format!("{origin}: {}", key.into()), message)
-}
-
-/// Builds the error of an invalid flag or environment variable, whose name is the whole `setting`.
-fn invalid_setting(setting: impl Into<String>, message: impl Display) -> ConfigError {
-    ConfigError::Value { setting: setting.into(), message: message.to_string() }
 }
 
 fn listen(overrides: &Overrides, file: &UserFile, origin: &str) -> Result<SocketAddr, ConfigError> {

@@ -6,9 +6,8 @@ use std::time::Duration;
 use muninn_notebooks::wiki::{LinkStyle, MOST_BYTES};
 use muninn_team::knowledge;
 
-use super::ConfigError;
-use super::raw;
-use super::resolve::invalid;
+use super::invalid::invalid;
+use super::{ConfigError, raw};
 
 /// The shortest pause between two countings of a wiki's terms.
 const SHORTEST_REFRESH: Duration = Duration::from_secs(30);

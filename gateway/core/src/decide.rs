@@ -7,13 +7,14 @@ use muninn_base::CancelFlag;
 use muninn_context_engine::explore::{ExploreOutcome, Trace};
 use muninn_context_engine::value::Prices;
 use muninn_context_engine::{Engine, Exploration, Item, ItemKind, Limits, PriorContext, block_tokens, render, tokens};
-use muninn_ledger::{Entry, EntryId, Estimate, NewEntry, PreamblePart, Store, TurnKey, Use};
+use muninn_ledger::{Estimate, PreamblePart, Store};
 use muninn_notebooks::personal::Personal;
 use muninn_session::AnsweredCall;
 
+use super::decision::{Decision, Explored, LedgerSlot};
 use super::deep::{BackgroundResult, Explorer, PendingResults, ProgressSender, drive};
 use super::preamble::Preamble;
-use super::turn::{millis, now_ms};
+use super::turn::millis;
 use super::worklog::{handover_text, logged};
 use super::{Workspace, personal};
 
@@ -22,32 +23,6 @@ const GRACE: Duration = Duration::from_millis(20);
 
 /// The time for packing the files that a model cited.
 const PACKING: Duration = Duration::from_millis(250);
-
-/// The key and context of a turn's ledger row.
-pub(super) struct LedgerSlot {
-    pub(super) key: TurnKey,
-    pub(super) session: Option<String>,
-    pub(super) before: Vec<Use>,
-    pub(super) absent: Vec<(TurnKey, Vec<EntryId>)>,
-}
-
-impl LedgerSlot {
-    fn entry(&self, block: Option<String>, tokens: u32) -> NewEntry {
-        NewEntry {
-            session: self.session.clone(),
-            block,
-            tokens,
-            before: self.before.clone(),
-            absent: self.absent.clone(),
-            now_ms: now_ms(),
-        }
-    }
-
-    /// The row of a turn without a block.
-    pub(super) fn without(&self) -> NewEntry {
-        self.entry(None, 0)
-    }
-}
 
 /// A question to explore, with its budgets.
 pub(super) struct ExplorationRequest {
@@ -118,33 +93,6 @@ impl ExplorationRequest {
         let gain = self.wants_map.then(|| items.iter().map(|item| item.gain).sum());
         Estimate::new(&self.prices, tokens, gain)
     }
-}
-
-/// The result of exploring for a turn, with the block made of it.
-pub(super) struct Explored {
-    pub(super) exploration: Exploration,
-    /// The block; `None` if there is nothing to add.
-    block: Option<String>,
-    /// Its tokens.
-    cost: u32,
-    /// The parts of the preamble that it begins with.
-    pub(super) preamble: Vec<PreamblePart>,
-    /// The estimated value of its items; `None` without any.
-    pub(super) estimate: Option<Estimate>,
-    /// The trace of an inline exploration.
-    pub(super) trace: Option<Box<Trace>>,
-    /// The receipt ids of the background explorations whose results were added.
-    pub(super) entered: Vec<String>,
-}
-
-/// The result of exploring for a turn.
-pub(super) enum Decision {
-    /// The ledger holds a row for the turn; its block is injected.
-    Recorded { entry: Entry, explored: Box<Explored>, explore_ms: f64, ledger_ms: f64 },
-    /// Nothing can be injected.
-    Failed { reason: String },
-    /// The deadline passed.
-    DeadlineExceeded,
 }
 
 impl Decision {

@@ -23,8 +23,8 @@ use muninn_text::redact;
 use muninn_wire::{Prompt, WireFormat};
 
 use super::deep::{DeepLane, ProgressSender};
+use super::hook_session::{HookSession, HookTool, HookTurn};
 use super::learn::{ObservedRequest, Observing};
-use super::local::{HookSession, HookTool, HookTurn};
 use super::turn::{PlanRequest, millis, new_receipt, plan};
 use super::worklog::{SessionWorklog, ToolOutcome, handover_text, logged};
 use super::{App, Workspace};

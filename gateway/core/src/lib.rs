@@ -8,23 +8,28 @@
 mod balance;
 mod context_model;
 mod decide;
+mod decision;
 mod deep;
 mod embedder;
 mod enter;
 mod explore;
+mod hook_session;
 mod hook_turn;
 mod journal;
 mod knowledge;
 mod learn;
 mod local;
+mod maps;
 mod memory;
 pub mod model;
 mod notice;
 mod one_call;
 mod personal;
+mod personal_use;
 mod preamble;
 mod receipts;
 mod settings;
+mod signal_log;
 mod signals;
 mod state;
 mod stats;
@@ -39,6 +44,7 @@ pub use context_model::answer as answer_with_context;
 pub use deep::{ProgressReceiver, ProgressSender, choose_deep_lane, rename_candidates, strip_deep_suffix};
 pub use embedder::{ConfiguredEmbedder, EmbedderError};
 pub use explore::{ExplorerError, explorer};
+pub use hook_session::{HookSession, HookTool, HookTurn};
 pub use journal::{
     JournalText, JournalUseError, SYNTHESIS_TIME, SessionJournal, Synced, SynthesisRequest, Synthesized, TransferError,
 };
@@ -46,8 +52,8 @@ pub use knowledge::{
     Draft, Finding, ImportError, ListedFile, NewError, WriteError, check_knowledge, import_knowledge, list_knowledge,
     new_knowledge,
 };
-pub use learn::{AnswerRecorder, ObservedAnswer, ObservedRequest, Observing, SummarizerChoice};
-pub use local::{HookSession, HookTool, HookTurn, LocalReply, LocalRequest};
+pub use learn::{AnswerRecorder, ObservedAnswer, ObservedRequest, Observing, SummarizerChoice, SummarizerHost};
+pub use local::{LocalReply, LocalRequest};
 pub use memory::{
     ChoreError, ConflictView, Fact, FactKind, Kept, MemoryError, RecallQuery, RecalledMemory, ReconcileRequest,
     SideView, WritableMemory, conflicts,

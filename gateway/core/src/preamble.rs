@@ -12,7 +12,7 @@ use muninn_notebooks::personal::Personal;
 use muninn_notebooks::worklog::Tail;
 use muninn_session::transcript::Transcript;
 
-use super::local::HookSession;
+use super::hook_session::HookSession;
 use super::personal::always_loaded;
 use super::worklog::{handover_text, logged};
 use super::{App, Workspace};

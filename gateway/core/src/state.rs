@@ -19,9 +19,9 @@ use muninn_wire::convert::answer::Usage;
 
 use super::deep::BackgroundExplorations;
 use super::embedder::ConfiguredEmbedder;
-use super::learn::Learner;
+use super::learn::{Learner, SummarizerHost};
 use super::settings::{Settings, keep_what_is_fixed};
-use super::{Workspace, Workspaces, personal};
+use super::{Workspace, Workspaces, personal_use};
 
 /// The most that the end of a process waits for background tasks.
 const STOP_GRACE: Duration = Duration::from_millis(500);
@@ -118,7 +118,7 @@ impl App {
         let metrics = Arc::new(Metrics::default());
         metrics.add_backend_labels(config.backends.iter().map(|backend| backend.name.as_str()));
         let workspaces = Workspaces::new(Arc::clone(&workspace), &config, state_dir, &supervisor);
-        let personal = personal::open(&config);
+        let personal = personal_use::open(&config);
         let settings = Settings::new(config, own_port, Arc::clone(&counters));
         let learner = Learner::start(&supervisor, state_dir, store.clone(), has_upkeep.then(|| Arc::clone(&workspace)));
         let app = App {
@@ -190,17 +190,6 @@ impl App {
             Some(store) => store.health().await.to_string(),
             None => self.store_problem.clone().unwrap_or_default(),
         }
-    }
-
-    /// The client for the gateway's own requests to models; absent where its thread cannot be started.
-    pub(crate) fn blocking_client(&self) -> Option<&BlockingClient> {
-        let start = || {
-            let started = BlockingClient::start(&self.supervisor, self.settings().config.limits.connect_timeout);
-            started
-                .inspect_err(|error| tracing::error!(%error, "models cannot be asked: the client thread did not start"))
-                .ok()
-        };
-        self.blocking_client.get_or_init(start).as_ref()
     }
 
     /// Starts indexing the served repository. Until that is done, context comes from paths and a bounded search.
@@ -290,6 +279,22 @@ impl App {
             };
             store.note_usage(key, utc_today(), sum);
         }
+    }
+}
+
+impl SummarizerHost for App {
+    fn blocking_client(&self) -> Option<&BlockingClient> {
+        let start = || {
+            let started = BlockingClient::start(&self.supervisor, self.settings().config.limits.connect_timeout);
+            started
+                .inspect_err(|error| tracing::error!(%error, "models cannot be asked: the client thread did not start"))
+                .ok()
+        };
+        self.blocking_client.get_or_init(start).as_ref()
+    }
+
+    fn store(&self) -> Option<&Arc<dyn Store>> {
+        self.store.as_ref()
     }
 }
 

@@ -17,9 +17,9 @@ use muninn_team::{Home, Store};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::balance::Balance;
 use super::embedder::ConfiguredEmbedder;
 use super::journal::{self, SessionJournal};
+use super::maps::Balance;
 use super::wiki::TeamWiki;
 
 /// The shortest pause between two refreshes of an index. The pause is also at least 20 times the last walk, so that walks

@@ -13,7 +13,7 @@ use muninn_wire::WireFormat;
 
 use super::answer_body::{AnswerBody, AnswerSummary, Source};
 use super::exchange_result::ExchangeResult;
-use super::refusal::Client;
+use super::refusal_log::Client;
 use super::{Worker, bookkeeping, reply};
 
 /// The account of one request, shared by the handler and the answer's body.

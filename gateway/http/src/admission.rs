@@ -12,8 +12,8 @@ use http::{HeaderMap, Response};
 use muninn_backend::access::{Access, Caller, Denied, Peer, contains_key, remove_keys};
 use muninn_wire::error::ErrorKind;
 
-use super::refusal::{self, Client};
-use super::{Worker, guard, path, reply};
+use super::refusal_log::Client;
+use super::{Worker, guard, path, refusal, reply};
 
 /// Admits a request, or answers it with an error.
 pub(super) async fn admit_request(State(worker): State<Worker>, mut request: Request, next: Next) -> Response<Body> {

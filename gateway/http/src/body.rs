@@ -14,8 +14,8 @@ use muninn_wire::WireFormat;
 use muninn_wire::error::ErrorKind;
 
 use super::body_memory::{BodyMemory, Reservation};
-use super::refusal::{self, Client};
-use super::{Worker, coding, reply};
+use super::refusal_log::Client;
+use super::{Worker, coding, refusal, reply};
 
 /// A refused body is read for this long, so that the client finishes sending and can read the error.
 const DRAIN: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@ use muninn_core::App;
 use muninn_ledger::Receipt;
 use muninn_text::redact;
 
-use super::refusal::Client;
+use super::refusal_log::Client;
 
 /// Logs a request, writes its receipt, and refreshes the index if it is due.
 pub(super) fn keep(app: &Arc<App>, receipt: Receipt, status: u16, client: &Client) {

@@ -10,12 +10,12 @@ use async_compression::zstd::DParameter;
 use axum::body::Body;
 use futures_util::TryStreamExt;
 use http::{HeaderMap, header};
+use muninn_backend::FairBody;
 use thiserror::Error;
 use tokio::io::{AsyncBufRead, AsyncRead};
 use tokio_util::io::{ReaderStream, StreamReader};
 
 use super::headers;
-use muninn_backend::FairBody;
 
 /// The codings that can be decoded, as `accept-encoding` writes them.
 pub(super) const SUPPORTED: &str = "gzip, deflate, br, zstd";

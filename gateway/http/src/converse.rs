@@ -25,11 +25,11 @@ use muninn_wire::{Insertion, Prompt, Text, WireFormat};
 
 use super::account::Account;
 use super::answer_body::{AnswerBody, Source, failure_event};
-use super::body::RequestBody;
-use super::exchange::{Exchange, panicked};
-use super::exchange_result::ExchangeResult;
-use super::refusal::{self, Client};
-use super::{Worker, body, reply};
+use super::body::{self, RequestBody};
+use super::exchange::Exchange;
+use super::exchange_result::{ExchangeResult, panicked};
+use super::refusal_log::Client;
+use super::{Worker, refusal, reply};
 
 /// Handles one conversation request.
 pub(super) async fn converse(worker: Worker, format: WireFormat, mut parts: Parts, body: Body) -> Response<Body> {

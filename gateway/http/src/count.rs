@@ -17,8 +17,10 @@ use muninn_wire::error::{ErrorKind, Failure};
 use muninn_wire::{Insertion, Prompt, Text, WireFormat, convert, splice};
 use serde_json::json;
 
-use super::exchange::{Exchange, panicked};
-use super::refusal::{Client, forbid};
+use super::exchange::Exchange;
+use super::exchange_result::panicked;
+use super::refusal::forbid;
+use super::refusal_log::Client;
 use super::{Shared, Worker, body, reply};
 
 /// Counts the tokens of a conversation's prompt.

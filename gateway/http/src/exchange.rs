@@ -18,14 +18,14 @@ use muninn_wire::overflow::Overflow;
 use muninn_wire::{Aligner, EndWatch, Insertion, Text, UsageWatch, WireFormat, failure, splice};
 
 use super::answer_body::Source;
-use super::exchange_result::{ExchangeResult, unchanged};
-use super::headers::{is_events, is_framed, is_json};
-use super::{Worker, coding, headers, reply};
+use super::exchange_result::{
+    ExchangeResult, LONGEST_ANSWER, bad_gateway, broken_off, is_encoded, panicked, unchanged, unreadable,
+};
+use super::headers::{self, is_events, is_framed, is_json};
+use super::{Worker, coding, reply};
 
 /// The most bytes that are read of a backend's error.
 const LONGEST_ERROR: usize = 1 << 20;
-/// The most bytes of an answer that is converted as a whole, in memory. Real answers are far smaller.
-pub(super) const LONGEST_ANSWER: usize = 64 << 20;
 
 /// A request with the backends that it may be sent to.
 pub(super) struct Exchange {
@@ -329,26 +329,4 @@ async fn read_ahead(mut body: Body) -> Result<Body, axum::Error> {
     }
     let read = stream::iter(chunks.into_iter().map(Ok));
     Ok(Body::from_stream(read.chain(body.into_data_stream())))
-}
-
-/// The failure for an answer whose coding cannot be decoded.
-pub(super) fn unreadable(headers: &HeaderMap) -> Failure {
-    let coding = coding::codings(headers).err().map(|unknown| unknown.to_string()).unwrap_or_default();
-    bad_gateway(format!("cannot decode the backend's answer: its coding is {coding}"))
-}
-
-pub(super) fn broken_off(error: &axum::Error) -> Failure {
-    bad_gateway(format!("the backend's answer broke off: {error}"))
-}
-
-fn bad_gateway(message: String) -> Failure {
-    Failure { kind: ErrorKind::BadGateway, message }
-}
-
-pub(super) fn panicked(error: &tokio::task::JoinError) -> Failure {
-    Failure { kind: ErrorKind::Server, message: format!("a bug in Muninn: {error}") }
-}
-
-pub(super) fn is_encoded(headers: &HeaderMap) -> bool {
-    headers.get(header::CONTENT_ENCODING).is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use futures_util::future::FutureExt;
-use http::{Response, response};
+use http::{HeaderMap, Response, header, response};
 use muninn_backend::CONTEXT_MODEL;
 use muninn_backend::access::Caller;
 use muninn_ledger::Try;
 use muninn_wire::convert::answer::Usage;
 use muninn_wire::convert::request::Dropped;
 use muninn_wire::convert::{AnswerContext, AnswerConverter};
+use muninn_wire::error::{ErrorKind, Failure};
 use muninn_wire::{UsageWatch, WireFormat, failure};
 
-use super::Shared;
 use super::answer_body::{AnswerBody, Source, failure_event};
-use super::exchange::{LONGEST_ANSWER, broken_off, is_encoded, panicked, unreadable};
 use super::headers::is_events;
+use super::{Shared, coding};
 
 /// The answer to a request, or the error that takes its place.
 pub(super) struct ExchangeResult {
@@ -100,4 +100,29 @@ impl ExchangeResult {
 pub(super) fn unchanged(response: Response<Body>) -> (response::Parts, Source) {
     let (head, body) = response.into_parts();
     (head, Source::Untouched { body, watch: UsageWatch::default() })
+}
+
+/// The most bytes of an answer that is converted as a whole, in memory. Real answers are far smaller.
+pub(super) const LONGEST_ANSWER: usize = 64 << 20;
+
+pub(super) fn broken_off(error: &axum::Error) -> Failure {
+    bad_gateway(format!("the backend's answer broke off: {error}"))
+}
+
+pub(crate) fn bad_gateway(message: String) -> Failure {
+    Failure { kind: ErrorKind::BadGateway, message }
+}
+
+pub(super) fn is_encoded(headers: &HeaderMap) -> bool {
+    headers.get(header::CONTENT_ENCODING).is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+pub(super) fn panicked(error: &tokio::task::JoinError) -> Failure {
+    Failure { kind: ErrorKind::Server, message: format!("a bug in Muninn: {error}") }
+}
+
+/// The failure for an answer whose coding cannot be decoded.
+pub(super) fn unreadable(headers: &HeaderMap) -> Failure {
+    let coding = coding::codings(headers).err().map(|unknown| unknown.to_string()).unwrap_or_default();
+    bad_gateway(format!("cannot decode the backend's answer: its coding is {coding}"))
 }

@@ -1,8 +1,7 @@
 //! Progress events for a client that waits for an exploration.
 
-use serde_json::json;
-
 use muninn_wire::WireFormat;
+use serde_json::json;
 
 /// A progress line as an event of the client's stream: reasoning text in chat, where it does not affect later events, and
 /// a comment elsewhere.

@@ -15,9 +15,10 @@ use muninn_wire::error::ErrorKind;
 use muninn_wire::{Members, Text, WireFormat};
 
 use super::answer_body::AnswerBody;
-use super::exchange::{Exchange, panicked};
-use super::exchange_result::ExchangeResult;
-use super::refusal::{Client, forbid};
+use super::exchange::Exchange;
+use super::exchange_result::{ExchangeResult, panicked};
+use super::refusal::forbid;
+use super::refusal_log::Client;
 use super::{Worker, body, gate, reply};
 
 /// The paths whose model is checked; a restricted key may use no others.

@@ -18,8 +18,8 @@ use muninn_backend::access::{Caller, ClosedDoor, Denied, Door};
 use muninn_wire::error::ErrorKind;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::refusal::{self, Client};
-use super::{Worker, body, reply};
+use super::refusal_log::Client;
+use super::{Worker, body, refusal, reply};
 
 /// The path of a route that answers whatever no other one does.
 pub(super) const ELSEWHERE: &str = "*";

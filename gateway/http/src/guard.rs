@@ -5,7 +5,6 @@
 //! refused.
 
 use http::{HeaderMap, HeaderValue, Uri, header};
-
 use muninn_config::{Authority, HostPattern};
 
 /// The most characters of a refused host in an error.

@@ -22,13 +22,16 @@ mod guard;
 mod headers;
 mod large;
 mod lifecycle;
+mod mount;
 mod path;
 mod refusal;
+mod refusal_log;
 mod reply;
 mod routes;
 mod wiki;
 mod worker;
 
-pub use lifecycle::{Mount, Server, StartError};
+pub use lifecycle::{Server, StartError};
+pub use mount::Mount;
 pub use reply::REQUEST_ID;
-use worker::{Shared, Worker};
+pub(crate) use worker::{Shared, Worker};

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use axum::routing::MethodRouter;
 use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -19,7 +18,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use muninn_backend::Transport;
-use muninn_backend::access::{Door, Peer};
+use muninn_backend::access::Peer;
 use muninn_config::{Config, ConfigError};
 use muninn_core::App;
 use thiserror::Error;
@@ -28,6 +27,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::mount::Mount;
 use super::{Shared, Worker, routes};
 
 /// The blocking threads of one worker, for explorations and the index.
@@ -56,9 +56,6 @@ pub enum StartError {
     #[error("cannot start a worker: {0}")]
     Worker(std::io::Error),
 }
-
-/// The endpoint of another module: its path, its row in the table of doors, and the service behind it.
-pub type Mount = (&'static str, Door, MethodRouter);
 
 /// A running gateway. Dropping it stops it without draining.
 pub struct Server {

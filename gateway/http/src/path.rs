@@ -6,7 +6,6 @@
 
 use http::Uri;
 use http::uri::PathAndQuery;
-
 use muninn_backend::percent;
 
 /// The paths that are handled here, or checked before they are forwarded.

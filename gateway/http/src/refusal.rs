@@ -1,82 +1,16 @@
 //! The client of a request, and the log of refused requests.
 
-use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::body::Body;
-use http::request::Parts;
-use http::{Extensions, Response};
-use muninn_backend::access::{Caller, Forbidden, Peer};
+use http::Response;
+use muninn_backend::access::Forbidden;
 use muninn_text::redact;
 use muninn_wire::WireFormat;
 use muninn_wire::error::ErrorKind;
 
+use super::refusal_log::Client;
 use super::{Shared, Worker, reply};
-
-/// The log lines for one client's refusals per [`WINDOW`]; further refusals are counted on the next line.
-const MOST_LINES: u32 = 10;
-const WINDOW: Duration = Duration::from_secs(60);
-/// The most clients with a window of their own.
-const MOST_CLIENTS: usize = 1000;
-
-/// The client of a request, for logs.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Client {
-    /// The access key's name, empty if there is none.
-    pub(super) key: String,
-    /// The peer of the connection: the client, or a proxy before it.
-    pub(super) address: Option<SocketAddr>,
-}
-
-impl Client {
-    pub(super) fn of(parts: &Parts) -> Client {
-        Client::with(&Caller::of(&parts.extensions), &parts.extensions)
-    }
-
-    pub(super) fn with(caller: &Caller, extensions: &Extensions) -> Client {
-        Client { key: caller.name().to_owned(), address: extensions.get::<Arc<Peer>>().map(|peer| peer.address()) }
-    }
-
-    /// The address as text; `-` if it is unknown.
-    pub(super) fn shown(&self) -> String {
-        self.address.map_or_else(|| "-".to_owned(), |address| address.to_string())
-    }
-}
-
-/// Limits the log lines of refused requests per client.
-#[derive(Debug, Default)]
-pub(super) struct RefusalLog(Mutex<HashMap<(String, Option<IpAddr>), Window>>);
-
-#[derive(Debug)]
-struct Window {
-    since: Instant,
-    lines: u32,
-    unlogged: u64,
-}
-
-impl RefusalLog {
-    /// The number of unlogged refusals before this one; `None` if this one is not logged either.
-    fn admit(&self, client: &Client, now: Instant) -> Option<u64> {
-        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let client = (client.key.clone(), client.address.map(|address| address.ip()));
-        if windows.len() >= MOST_CLIENTS && !windows.contains_key(&client) {
-            windows.clear();
-        }
-        let fresh = || Window { since: now, lines: 0, unlogged: 0 };
-        let window = windows.entry(client).or_insert_with(fresh);
-        if now.duration_since(window.since) >= WINDOW {
-            (window.since, window.lines) = (now, 0);
-        }
-        if window.lines == MOST_LINES {
-            window.unlogged += 1;
-            return None;
-        }
-        window.lines += 1;
-        Some(std::mem::take(&mut window.unlogged))
-    }
-}
 
 /// Logs a refused request.
 pub(super) fn log(shared: &Shared, client: &Client, kind: ErrorKind, message: &str) {
@@ -104,6 +38,10 @@ pub(super) fn forbid(worker: &Worker, format: WireFormat, client: &Client, forbi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refusal_log::MOST_CLIENTS;
+    use crate::refusal_log::MOST_LINES;
+    use crate::refusal_log::RefusalLog;
+    use crate::refusal_log::WINDOW;
 
     #[test]
     fn looping_client_gets_few_log_lines() {

@@ -8,7 +8,7 @@ use tokio_util::task::TaskTracker;
 
 use super::body_memory::BodyMemory;
 use super::large::LargeBodies;
-use super::refusal::RefusalLog;
+use super::refusal_log::RefusalLog;
 
 /// The state that all workers of a server share, besides the application.
 #[derive(Default)]

@@ -4,8 +4,6 @@
 use muninn_context_engine::value::{Prices, spared_calls};
 use serde::{Deserialize, Serialize};
 
-use super::receipt::rounded;
-
 /// The estimated value of a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
@@ -55,4 +53,9 @@ impl Effect {
         let call = estimate.and_then(|estimate| estimate.call);
         Effect { spared_calls: spared, gain: call.map(|call| (spared * call).round()), ..self }
     }
+}
+
+/// Rounds to three decimal digits, which stay the same through repeated writing and parsing.
+pub fn rounded(value: f32) -> f64 {
+    (f64::from(value) * 1e3).round() / 1e3
 }

@@ -8,7 +8,7 @@ use muninn_text::redact;
 use muninn_wire::WireFormat;
 use serde::{Deserialize, Serialize};
 
-use super::pack_value::{Effect, Estimate};
+use super::pack_value::{Effect, Estimate, rounded};
 use super::tries::Try;
 
 /// The number of a question's words that a receipt shows.
@@ -125,11 +125,6 @@ impl From<&Item> for ReceiptItem {
             edited: None,
         }
     }
-}
-
-/// Rounds to three decimal digits, which stay the same through repeated writing and parsing.
-pub fn rounded(value: f32) -> f64 {
-    (f64::from(value) * 1e3).round() / 1e3
 }
 
 /// The replayed blocks.

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::human::without_packs;
 use muninn_wire::{Message, Prompt, Role};
+
+use super::human::without_packs;
 
 /// The agent's last text in these messages, without repeated packs; empty if there is none.
 pub fn answer(prompt: &Prompt<'_>, messages: Range<usize>) -> String {

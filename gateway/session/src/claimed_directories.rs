@@ -3,7 +3,6 @@
 //! A claim grants no access. Only text that client programs write can contain one; human text and tool results are not searched.
 
 use http::HeaderMap;
-
 use muninn_wire::{Message, Prompt, Role, Text};
 
 /// The most directories of one request that are examined.

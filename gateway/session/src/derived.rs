@@ -5,8 +5,9 @@
 
 use std::fmt;
 
-use super::human::{human_text, without_packs};
 use muninn_wire::{Element, Message, Prompt, Role};
+
+use super::human::{human_text, without_packs};
 
 /// The prefix of Claude Code's first system block, which names the client's build and is not hashed.
 const BILLING: &str = "x-anthropic-billing-header";

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use http::{HeaderName, HeaderValue};
+use muninn_wire::WireFormat;
 use serde_json::Value;
 
 use super::*;
-use muninn_wire::WireFormat;
 
 fn files() -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/golden");

@@ -6,9 +6,9 @@
 //! quote the same text elsewhere in a question.
 
 use http::HeaderMap;
+use muninn_wire::{BlockKind, Element, Prompt, Role};
 
 use super::identity::is_subagent;
-use muninn_wire::{BlockKind, Element, Prompt, Role};
 
 /// The name of the rule that a side request matches, as receipts show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

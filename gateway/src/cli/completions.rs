@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use clap_complete::Shell;
 
-use super::{CliError, Common, command, examples, groups, output};
+use super::{CliError, examples, output};
 
 /// Print a completion script for a shell
 #[derive(Args)]
@@ -20,9 +20,9 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(self, _: &Common) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self, mut command: clap::Command) -> Result<ExitCode, CliError> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut command(&groups()), "muninn", &mut script);
+        clap_complete::generate(self.shell, &mut command, "muninn", &mut script);
         output::print(&String::from_utf8_lossy(&script));
         Ok(ExitCode::SUCCESS)
     }

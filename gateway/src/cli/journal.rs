@@ -199,7 +199,7 @@ impl JournalCommand {
                 output::value(self.json, &written, written_text);
             }
             Action::Search { content, work_context, threshold } => {
-                output::value(self.json, &*journal.search(&work_context, &content, threshold)?, found)
+                output::value(self.json, &*journal.search(&work_context, &content, threshold)?, found);
             }
             Action::Sync { remote } => output::value(self.json, &journal.sync(&remote)?, synced),
             Action::Fetch { remote } => output::value(self.json, &journal.fetch(&remote)?, synced),
@@ -216,7 +216,7 @@ impl JournalCommand {
                 self::resolve(self.json, &journal, &config, worktree.as_ref(), (&section, draft, ask_model))?;
             }
             Action::Toc { id, depth } => {
-                output::value(self.json, &*journal.toc(id.as_deref(), depth)?, |nodes| contents(nodes, 0))
+                output::value(self.json, &*journal.toc(id.as_deref(), depth)?, |nodes| contents(nodes, 0));
             }
             Action::List { section, start, length } => {
                 output::value(self.json, &*journal.entries(&section, start, length)?, list);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{CliError, Common, Exit, command, examples, groups, output};
+use super::{CliError, Exit, examples, output};
 
 /// Print the manual page, or write one for each command
 #[derive(Args)]
@@ -20,8 +20,7 @@ pub(crate) struct Man {
 }
 
 impl Man {
-    pub(crate) fn run(self, _: &Common) -> Result<ExitCode, CliError> {
-        let command = command(&groups());
+    pub(crate) fn run(self, command: clap::Command) -> Result<ExitCode, CliError> {
         let Some(dir) = self.out else {
             let mut page = Vec::new();
             clap_mangen::Man::new(command).render(&mut page)?;

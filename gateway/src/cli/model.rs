@@ -106,7 +106,7 @@ fn fetch(pin: &model::Pin, index: &str, models: &std::path::Path, progress: &Pro
     })
 }
 
-fn status(models: &std::path::Path, json: bool) -> ExitCode {
+pub fn status(models: &std::path::Path, json: bool) -> ExitCode {
     let pin = model::minilm();
     let (found, place) = (model::status(&pin, models), models.join(&pin.name));
     if json {

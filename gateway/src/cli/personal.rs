@@ -180,7 +180,7 @@ impl PersonalCommand {
                 }
             }
             Action::Signals { summary: true, days, .. } => {
-                output::value(json, &personal.summarize_signals(days)?, signals)
+                output::value(json, &personal.summarize_signals(days)?, signals);
             }
             Action::Signals { count, .. } => {
                 output::value(json, &personal.recent_signals(count)?, |signals| signals.iter().map(signal).collect());

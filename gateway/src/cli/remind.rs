@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::{CliError, Common, Exit, examples, is_confirmed, output};
 
 /// The pause between two looks for a directory that does not exist.
-const PAUSE: Duration = Duration::from_secs(30);
+pub const PAUSE: Duration = Duration::from_secs(30);
 
 /// Have Muninn remind you, or run an agent, at a time
 #[derive(Args)]

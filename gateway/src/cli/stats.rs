@@ -7,8 +7,7 @@ use muninn_config::paths;
 use muninn_core::{Counts, Stats as Sums, stats};
 use muninn_ledger::SqliteStore;
 
-use super::output;
-use super::{CliError, Common, examples};
+use super::{CliError, Common, examples, output};
 
 /// Show what packs gained and cost, per repository
 ///

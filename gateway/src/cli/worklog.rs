@@ -177,7 +177,7 @@ fn archive(
     Ok(())
 }
 
-fn status(status: &WorklogStatus) -> String {
+pub fn status(status: &WorklogStatus) -> String {
     let removed = |worktree: &PathBuf| {
         let worktree = worktree.display();
         format!("{worktree} was removed: `muninn worklog archive --removed` keeps what was learned there\n")

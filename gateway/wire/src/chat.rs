@@ -1,6 +1,8 @@
 //! Reads requests in the chat format: `messages` with roles, content is a string or a list of parts.
 
-use super::prompt::{Block, BlockKind, Insertion, Message, ParseError, Role, content, role};
+use super::insertion::Insertion;
+use super::message::{Block, BlockKind, Message, Role, content, role};
+use super::parse_error::ParseError;
 use super::scan::{Conversation, Element, Members, span};
 use super::tools::ToolPart;
 

@@ -1,7 +1,8 @@
 //! Reads requests in the messages format: `system` is a top-level member, content is a string or a list of blocks, and
 //! tool results are blocks of user messages.
 
-use super::prompt::{BlockKind, Message, ParseError, content, role};
+use super::message::{BlockKind, Message, content, role};
+use super::parse_error::ParseError;
 use super::scan::{Conversation, Element, Members, Text};
 use super::tools::ToolPart;
 

@@ -1,6 +1,7 @@
 //! Reads requests in the responses format: `input` is a string or a list of items. Only some items are messages.
 
-use super::prompt::{Block, BlockKind, Content, Message, ParseError, Role, content, declared_tools, role};
+use super::message::{Block, BlockKind, Content, Message, Role, content, declared_tools, role};
+use super::parse_error::ParseError;
 use super::scan::{Conversation, Element, Members, Text};
 use super::tools::ToolPart;
 

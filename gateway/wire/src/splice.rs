@@ -1,7 +1,8 @@
 //! Insertion into raw bytes.
 
-use crate::Insertion;
 use bytes::Bytes;
+
+use crate::Insertion;
 
 /// The body with all insertions made. All other bytes are kept in order. Without insertions the original is returned
 /// without a copy. Insertions at the same offset keep their order.

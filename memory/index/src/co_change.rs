@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use muninn_text::lexical::{Bm25, Bm25Builder, DocId};
+
 use super::Snapshot;
 use super::rows::Rows;
-use muninn_text::lexical::{Bm25, Bm25Builder, DocId};
 
 /// Maximum number of files of a commit that counts. In a larger commit, such as a reformatting, a pair of files is weak
 /// evidence.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use muninn_base::image::{self, ImageError, ImageFormat};
@@ -10,6 +10,7 @@ use muninn_base::{Clock, Progress, RelPath, with_causes};
 use muninn_repo_tools::{FileEntry, SkipCounts, Walk, WalkLimits, Worktree, walk, walk_at};
 use muninn_text::lexical::has_terms_of;
 
+use super::lock::lock;
 use super::reader::{Block, Reader};
 use super::segment::{FileFacts, Segment};
 use super::snapshot::{Changes, Snapshot};
@@ -259,11 +260,6 @@ fn removed_files(base: &Snapshot, walked: &Walk) -> Vec<RelPath> {
     let is_there = |path: &RelPath| walked.files.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
     let paths = base.files().map(|(_, file)| &file.facts.path);
     paths.filter(|path| !is_there(path)).cloned().collect()
-}
-
-/// Locks a mutex even if it is poisoned: the guarded value is either replaced as a whole, or is a cache.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

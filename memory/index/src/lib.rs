@@ -14,6 +14,7 @@ mod graph;
 mod history;
 mod indexer;
 mod language;
+mod lock;
 mod reader;
 mod rows;
 mod segment;

@@ -14,7 +14,7 @@ use muninn_text::lexical::Tokenizer;
 use muninn_text::redact;
 
 use super::digest::{Digest, digest};
-use super::indexer::lock;
+use super::lock::lock;
 use super::segment::{FileFacts, RACY, Segment, SegmentBuilder};
 use super::snapshot::Snapshot;
 use crate::cache::{Cache, CacheError, encoded, nanos};

@@ -11,9 +11,9 @@ use muninn_text::redact::redact;
 
 use super::embedding::Embedding;
 use super::kept::Store;
-use super::order::NeighbourRuns;
+use super::order::{self, NeighbourRuns};
 use super::related::RelatedTexts;
-use super::{MemorySources, confidence, order, summaries, words};
+use super::{MemorySources, confidence, summaries, words};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordSelection {

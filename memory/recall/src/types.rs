@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 
-use super::options::RecallOptions;
 use muninn_team::memories::Memory;
+
+use super::options::RecallOptions;
 
 /// The types of memories, by memory number.
 #[derive(Default)]

@@ -9,12 +9,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 
+use muninn_recall::{Memories, RecallOptions};
+
 use super::claim::RecordClaim;
 use super::judge::{ClaimTokens, WIDE, to_judge};
 use super::parallel::by_all_processors;
 use super::rare::RareTokens;
 use super::{Judge, JudgeSetup};
-use muninn_recall::{Memories, RecallOptions};
 
 /// Number of recalled candidates that are judged.
 const JUDGED: usize = 20;

@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::claim::RecordClaim;
-use super::decide::PairIndices;
 use muninn_team::records::{Links, Record};
+
+use super::claim::RecordClaim;
+use super::pair_indices::PairIndices;
 
 /// Maximum number of different texts in a group. Larger groups are not compared: no real team writes so many versions of
 /// one statement.

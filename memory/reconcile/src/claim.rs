@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::judge::Claim;
 use muninn_team::records::{Body, Moment, Record, Statement, kinds};
+
+use super::judge::Claim;
 
 /// Longer texts are truncated where a conflict shows them, in bytes.
 const LONGEST_SHOWN: usize = 1_000;

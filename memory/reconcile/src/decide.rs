@@ -2,23 +2,20 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use muninn_team::records::{Body, Record, kinds, ordered};
+
 use super::JudgeSetup;
 use super::claim::RecordClaim;
 use super::judge::{Claim, Judgement, Relation, says_it_replaces};
 use super::model::{ModelReport, ModelVerdict, Reconciler};
+use super::pair_indices::PairIndices;
+use super::pairs::open_pairs;
 use super::parallel::by_all_processors;
-use super::plan::open_pairs;
+use super::rules::RULES;
 use super::verdict::{self, Verdict};
-use muninn_team::records::{Body, Record, kinds, ordered};
-
-/// The author of decisions by rules alone.
-pub(super) const RULES: &str = "rules";
 
 /// Maximum length of a reason, in bytes.
 const LONGEST_REASON: usize = 500;
-
-/// Two claims, by their positions.
-pub(super) type PairIndices = (usize, usize);
 
 /// A pair of claims.
 #[derive(Clone, Copy)]

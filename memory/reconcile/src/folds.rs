@@ -6,43 +6,15 @@ use muninn_base::ids;
 use muninn_repo_tools::Worktree;
 use muninn_team::Store;
 use muninn_team::records::{
-    Body, CONFLICTS, Home, MAIN, Moment, Record, RecordStatus, Statement, WithdrawnRecords, kinds, ordered,
+    Body, CONFLICTS, Home, MAIN, Record, RecordStatus, Statement, WithdrawnRecords, kinds, ordered,
 };
 use muninn_text::redact::redact;
-use serde::Serialize;
 
-use super::decide::RULES;
 use super::files::MemoryFiles;
-use super::plan::{main_records, open_pairs};
+use super::fold::{Fold, FoldedRecord};
+use super::pairs::{main_records, open_pairs};
+use super::rules::RULES;
 use super::{ReconcileError, ReconcileOptions, ResolveError};
-
-/// An older record that a newer one stands for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Fold {
-    /// The id, which [`apart`] takes.
-    pub id: String,
-    /// `rules`, or the model's name.
-    pub by: String,
-    /// Whether the texts are the same but for harmless differences. Models, and the rules of earlier versions, fold other
-    /// texts too.
-    pub same_statement: bool,
-    /// Whether the rules of an earlier version folded it.
-    pub earlier: bool,
-    /// The older record, which recall returns as superseded.
-    pub older: FoldedRecord,
-    /// The newer record, which recall returns.
-    pub newer: FoldedRecord,
-}
-
-/// A side of a fold, redacted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FoldedRecord {
-    /// The record's id.
-    pub id: String,
-    /// The time of writing, RFC 3339.
-    pub date: Moment,
-    pub text: String,
-}
 
 /// The folds of a main memory that hold, each of a record with the newest of its group.
 pub fn folds(home: &Home) -> Result<Vec<Fold>, ReconcileError> {
@@ -196,16 +168,4 @@ impl<'r> FoldIndex<'r> {
 /// The id that a record about both would have.
 fn link_id(older: &Record, newer: &Record) -> String {
     Record::derived(Body::Same(kinds::Same::default()), &[&older.id, &newer.id], &newer.ts).id
-}
-
-impl FoldedRecord {
-    fn of(record: &Record) -> Self {
-        let text = match &record.body {
-            Body::Learning(kinds::Learning { text, .. }) => text.clone(),
-            Body::Pattern(kinds::Pattern { pattern, entities, .. }) => format!("{pattern} ({})", entities.join(", ")),
-            Body::Failure(kinds::Failure { attempt, outcome, .. }) => format!("{attempt} {outcome}").trim().to_owned(),
-            _ => String::new(),
-        };
-        Self { id: record.id.clone(), date: record.ts.clone(), text: redact(&text).into_owned() }
-    }
 }

@@ -7,103 +7,45 @@ mod blocks;
 mod chains;
 mod claim;
 mod decide;
+mod error;
 mod files;
+mod fold;
 mod folds;
+mod input;
 pub mod judge;
+mod judging;
+mod layout;
 mod model;
 mod open;
+mod options;
+mod pair_indices;
+mod pairs;
 mod parallel;
 mod plan;
 mod prune;
 mod rare;
 mod resolve;
+mod rules;
 mod run;
 mod runs;
 mod setup;
+mod step;
 mod unseen;
 mod verdict;
 
-use std::sync::Arc;
-
-use muninn_base::Progress;
-use muninn_text::embed::Embedder;
-
-use self::judge::{Claim, ClaimTokens, FittedJudge, Judgement};
-
-pub use self::folds::{Fold, FoldedRecord, apart, folds};
-pub use self::model::{ModelReport, Reconciler, ReconcilerLimits, control_pairs};
-pub use self::open::{FileChange, OpenConflict, file_change, open_conflicts};
-pub use self::plan::{Plan, PlanInput, Segment, Summary, plan};
-pub use self::prune::{Pruned, prune};
-pub use self::resolve::{Keep, KeepError, Resolution, ResolveError, resolve};
-pub use self::run::{
-    ARCHIVE, PRUNED, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, StepHook, reconcile,
-};
-pub use self::setup::SETUP;
-pub use self::verdict::relations;
-
-/// Judges another claim; the second argument tells whether the other one is the older.
-pub type JudgeOther<'c> = Box<dyn Fn(&Claim<'_>, bool) -> Judgement + 'c>;
-
-/// Decides the relation between two claims, with a reason.
-pub trait Judge: Sync {
-    /// Judges two claims, the older first. Must be deterministic.
-    fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement;
-
-    /// Prepares to judge one claim with many others.
-    fn judge_with<'c>(&'c self, one: &'c Claim<'c>) -> JudgeOther<'c> {
-        Box::new(|other, is_older| match is_older {
-            true => self.judge(other, one),
-            false => self.judge(one, other),
-        })
-    }
-
-    /// The tokens of a claim, whose likeness selects which of many pairs are judged. Without an implementation, all claims
-    /// are equally alike.
-    fn tokens(&self, _: &Claim<'_>) -> ClaimTokens {
-        ClaimTokens::default()
-    }
-
-    /// Returns whether one claim negates the other, or uses words that exclude the other's.
-    fn opposes(&self, one: &Claim<'_>, other: &Claim<'_>) -> bool;
-}
-
-/// The tools with which claims are compared.
-#[derive(Clone)]
-pub struct JudgeSetup<'a> {
-    pub judge: &'a dyn Judge,
-    /// Finds similar claims by vectors too; `None` for words alone.
-    pub embedder: Option<Arc<dyn Embedder>>,
-    /// Is notified for each new claim whose candidates are found.
-    pub progress: &'a dyn Progress,
-    /// The model for pairs that rules leave open; `None` without one.
-    pub reconciler: Option<&'a Reconciler<'a>>,
-}
-
-impl Judge for FittedJudge {
-    fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
-        judge::judge(older, newer, self)
-    }
-
-    fn judge_with<'c>(&'c self, one: &'c Claim<'c>) -> JudgeOther<'c> {
-        let one = self.read(one);
-        Box::new(move |other, is_older| {
-            let other = self.read(other);
-            match is_older {
-                true => judge::compare(&other, &one, self),
-                false => judge::compare(&one, &other, self),
-            }
-        })
-    }
-
-    fn tokens(&self, claim: &Claim<'_>) -> ClaimTokens {
-        self.tokens(claim)
-    }
-
-    fn opposes(&self, one: &Claim<'_>, other: &Claim<'_>) -> bool {
-        judge::opposes(&self.read(one), &self.read(other))
-    }
-}
-
-#[cfg(test)]
-mod tests;
+pub use error::{ReconcileError, ResolveError};
+pub use fold::{Fold, FoldedRecord};
+pub use folds::{apart, folds};
+pub use input::{PlanInput, Segment};
+pub use judging::{Judge, JudgeOther, JudgeSetup};
+pub use layout::{ARCHIVE, PRUNED, RECONCILED, SESSIONS_ARCHIVE};
+pub use model::{ModelReport, Reconciler, ReconcilerLimits, control_pairs};
+pub use open::{FileChange, OpenConflict, file_change, open_conflicts};
+pub use options::ReconcileOptions;
+pub use plan::{Plan, Summary, plan};
+pub use prune::{Pruned, prune};
+pub use resolve::{Keep, KeepError, Resolution, resolve};
+pub use run::{Reconciled, reconcile};
+pub use setup::SETUP;
+pub use step::StepHook;
+pub use verdict::relations;

@@ -11,7 +11,7 @@ use muninn_team::records::{Body, Home, MAIN, Record, RecordStatus, Source, Withd
 
 use super::ReconcileError;
 use super::files::MemoryFiles;
-use super::plan::open_pairs;
+use super::pairs::open_pairs;
 
 /// Larger files count as changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;

@@ -5,7 +5,6 @@
 //! branches, make no difference. The union of several results equals the result of one person, once the next run has
 //! compared the records that neither run had seen.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,40 +15,19 @@ use serde::{Deserialize, Serialize};
 use super::blocks::Blocks;
 use super::chains;
 use super::claim::RecordClaim;
-use super::decide::{PairIndices, RULES, decisions, doubts_by_rules, folds, settled};
-use super::folds::{Fold, new_folds};
+use super::decide::{decisions, doubts_by_rules, folds, settled};
+use super::fold::Fold;
+use super::folds::new_folds;
+use super::input::{PlanInput, Segment};
 use super::model::ModelReport;
 use super::open::open_among;
+use super::pair_indices::PairIndices;
+use super::pairs::{by_id, main_records, open_pairs, put};
 use super::parallel::by_all_processors;
+use super::rules::RULES;
 use super::runs::RunLog;
 use super::unseen::Unseen;
 use crate::JudgeSetup;
-
-#[derive(Debug, Clone)]
-pub struct Segment {
-    /// The file name.
-    pub name: String,
-    /// Length in bytes.
-    pub bytes: u64,
-    pub records: Vec<Record>,
-}
-
-/// The input of a reconciliation.
-#[derive(Debug, Clone, Default)]
-pub struct PlanInput {
-    /// Records of `main.jsonl`.
-    pub main: Vec<Record>,
-    /// Records of `reconciled.jsonl`.
-    pub log: Vec<Record>,
-    /// Records of `conflicts.jsonl`.
-    pub conflicts: Vec<Record>,
-    /// Segments, sorted by name.
-    pub segments: Vec<Segment>,
-    /// Ids of pruned records in the archive.
-    pub pruned: BTreeSet<String>,
-    /// Records whose segment was reverted. They are compared, because they can return, and are not shown.
-    pub withdrawn: WithdrawnRecords,
-}
 
 /// The result of a reconciliation.
 #[derive(Debug, Clone, Default)]
@@ -131,37 +109,6 @@ pub fn plan(before: &PlanInput, judging: &JudgeSetup<'_>) -> Plan {
     }
 }
 
-/// Returns the records that main should contain. A record that is only in the list of open conflicts was added there by
-/// another person's merge.
-pub(super) fn main_records(before: &PlanInput) -> BTreeMap<String, Record> {
-    by_id(before.main.iter().chain(&before.conflicts).cloned())
-}
-
-fn by_id(records: impl IntoIterator<Item = Record>) -> BTreeMap<String, Record> {
-    let mut by_id = BTreeMap::new();
-    records.into_iter().for_each(|record| put(&mut by_id, record));
-    by_id
-}
-
-/// Adds a record. Of two derived records with one id, as from two models, the smaller line is kept. Of two other
-/// records with one id, the later gets a new id, so that neither is lost.
-fn put(by_id: &mut BTreeMap<String, Record>, record: Record) {
-    match by_id.entry(record.id.clone()) {
-        Entry::Vacant(entry) => _ = entry.insert(record),
-        Entry::Occupied(mut entry) if record.is_derived() => {
-            if record.line() < entry.get().line() {
-                entry.insert(record);
-            }
-        }
-        Entry::Occupied(entry) => {
-            if record.line() != entry.get().line() {
-                let record = record.renamed();
-                by_id.entry(record.id.clone()).or_insert(record);
-            }
-        }
-    }
-}
-
 /// Compares pairs that were never compared: new records, and records that not all heads have seen.
 fn decide(
     all: &[Record],
@@ -228,30 +175,6 @@ fn pairs(blocks: &Blocks<'_>, new: &[usize], progress: &dyn Progress) -> BTreeSe
         candidates.into_iter().map(move |other| (at.min(other), at.max(other)))
     };
     by_all_processors(new, of_claim).into_iter().collect()
-}
-
-/// The conflicts of main between two records that are recalled, sorted by id. Of several conflicts between the same two groups, the
-/// one with the smallest id counts.
-pub(super) fn open_pairs(main: &[&Record]) -> Vec<Record> {
-    let status = RecordStatus::of(main.iter().copied());
-    let there: BTreeSet<&str> = main.iter().map(|record| record.id.as_str()).collect();
-    // Recall can return a duplicate instead of a side.
-    let recalled: BTreeSet<&str> = there.iter().filter(|id| !status.is_gone(id)).map(|id| status.kept(id)).collect();
-    let is_recalled = |id: &str| recalled.contains(status.kept(id));
-    let mut open: BTreeMap<(String, String), &Record> = BTreeMap::new();
-    for conflict in main {
-        let Some((left, right)) = conflict.sides() else {
-            continue;
-        };
-        if is_recalled(left) && is_recalled(right) && !status.is_settled(left, right) {
-            let known = open.entry(ordered(status.kept(left), status.kept(right))).or_insert(conflict);
-            if conflict.id < known.id {
-                *known = conflict;
-            }
-        }
-    }
-    let open: BTreeMap<&str, &Record> = open.into_values().map(|record| (record.id.as_str(), record)).collect();
-    open.into_values().cloned().collect()
 }
 
 /// Number of records with another representative.

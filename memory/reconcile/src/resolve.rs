@@ -3,18 +3,19 @@
 use std::str::FromStr;
 
 use muninn_base::RelPath;
-use muninn_base::ids::{self, IdError};
-use muninn_repo_tools::{ReferenceError, Worktree};
+use muninn_base::ids;
+use muninn_repo_tools::Worktree;
 use muninn_team::Store;
 use muninn_team::learn::LearnContext;
 use muninn_team::records::{Body, CONFLICTS, MAIN, Origin, Record, kinds};
 use muninn_text::redact::redact;
 use thiserror::Error;
 
+use super::ReconcileOptions;
+use super::error::{MAX_NOTE_BYTES, MAX_TEXT_BYTES, ResolveError};
 use super::files::MemoryFiles;
 use super::open::{OpenConflict, open_among};
-use super::plan::{main_records, open_pairs};
-use super::{ReconcileError, ReconcileOptions};
+use super::pairs::{main_records, open_pairs};
 
 /// The sides of a conflict that are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,48 +66,10 @@ pub enum Resolution {
     Write(String),
 }
 
-/// Why a conflict was not resolved.
-#[derive(Debug, Error)]
-pub enum ResolveError {
-    /// No open conflict, or several, have this in their id.
-    #[error(transparent)]
-    Id(#[from] IdError),
-    /// HEAD cannot be read.
-    #[error(transparent)]
-    Head(#[from] ReferenceError),
-    /// A line of main would be too long with the note.
-    #[error("the note has {0} bytes, and at most {MAX_NOTE_BYTES} are kept")]
-    LongNote(usize),
-    /// Every prompt would pay for the text.
-    #[error("the text has {0} bytes, and at most {MAX_TEXT_BYTES} are kept")]
-    LongText(usize),
-    /// The new text has no words.
-    #[error("the text is empty")]
-    NoText,
-    /// The conflict has fewer sides.
-    #[error("there is no side {number}: the conflict has {sides}")]
-    NoSide {
-        /// The number that was given.
-        number: usize,
-        /// The number of sides.
-        sides: usize,
-    },
-    /// There is no evidence that the newest side replaces the others.
-    #[error("nothing is proposed for this conflict")]
-    NoProposal,
-    /// The files cannot be read or written.
-    #[error(transparent)]
-    Files(#[from] ReconcileError),
-}
-
 /// The session of records that people enter.
 const BY_HAND: &str = "by hand";
 /// The confidence of a text that a person wrote to settle a conflict.
 const CONFIDENCE: f64 = 0.9;
-/// Maximum length of a note, in bytes.
-const MAX_NOTE_BYTES: usize = 8 << 10;
-/// Maximum length of a new text, in bytes.
-const MAX_TEXT_BYTES: usize = 2 << 10;
 
 /// Settles the open conflict that any unambiguous part of its id, or of a pair's id, names: records the decision in main,
 /// and removes the pairs from the list. A record that is not kept stays in main with the decision, and is no longer

@@ -5,35 +5,18 @@
 //! completes it, because the plan depends only on the files. Pruning is a separate change at the end: a segment that
 //! still exists would restore pruned records.
 
-use std::path::PathBuf;
 use std::{fs, io};
 
-use muninn_repo_tools::ReferenceError;
 use muninn_team::Store;
-use muninn_team::records::{CONFLICTS, MAIN, Record, RecordFile, SESSIONS, SegmentError, Source, WithdrawnRecords};
-use thiserror::Error;
+use muninn_team::records::{CONFLICTS, MAIN, Record, RecordFile, SESSIONS, Source, WithdrawnRecords};
 
+use super::error::ReconcileError;
 use super::files::{DamagedFile, MemoryFiles, at, records_in};
+use super::layout::RECONCILED;
+use super::options::ReconcileOptions;
 use super::setup::KEEPER;
+use super::step::StepHook;
 use super::{FileChange, Fold, JudgeSetup, ModelReport, PlanInput, Pruned, Segment, Summary, file_change, plan, prune};
-pub use muninn_team::records::{ARCHIVE, PRUNED, RECONCILED};
-
-/// The archive of segments, if archiving is on. It is one file that exists from the beginning: git detects a moved
-/// segment as a rename, and if two people moved it, git silently drops lines that were added since.
-pub const SESSIONS_ARCHIVE: &str = ".muninn/memory/sessions/archive/sessions.jsonl";
-
-/// Options of a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ReconcileOptions {
-    /// Keep the records of segments in an archive.
-    pub archive: bool,
-    /// Report without writing.
-    pub dry_run: bool,
-    /// Run although the default branch is not checked out.
-    pub here: bool,
-    /// Prune main to at most this many bytes.
-    pub max_main_bytes: Option<u64>,
-}
 
 /// The report of a run, or of a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,44 +36,6 @@ pub struct Reconciled {
     /// Messages: invalid lines and where they are kept, and steps that could not be done.
     pub notes: Vec<String>,
 }
-
-/// Why a run failed.
-#[derive(Debug, Error)]
-pub enum ReconcileError {
-    /// The default branch is not checked out.
-    #[error("{} is checked out, and main memory belongs to {default}", branch.as_deref().unwrap_or("no branch"))]
-    NotDefault {
-        /// The current branch.
-        branch: Option<String>,
-        /// The default branch.
-        default: String,
-    },
-    /// HEAD cannot be read.
-    #[error(transparent)]
-    Head(#[from] ReferenceError),
-    /// A directory is missing.
-    #[error(transparent)]
-    Directory(#[from] SegmentError),
-    /// Another process changed a file during the run.
-    #[error("{path} was changed by another process during the run, and is left as it is")]
-    Changed {
-        /// The path below the root.
-        path: String,
-    },
-    /// Another process holds the lock.
-    #[error("another reconciliation is running here")]
-    Busy,
-    /// A file system error.
-    #[error("cannot use {}", path.display())]
-    Io {
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-}
-
-/// A hook that tests use to interrupt a run after each step.
-pub type StepHook<'a> = &'a mut dyn FnMut(&'static str);
 
 /// Reconciles a memory's segments with its main.
 ///

@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{PlanInput, Segment};
 use muninn_team::records::{Body, Record, Segments, kinds};
+
+use super::{PlanInput, Segment};
 
 /// Maximum number of records named in one line of the log.
 const OTHERS: usize = 1024;

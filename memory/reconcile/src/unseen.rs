@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use muninn_team::records::{Body, Record, Segments};
+
 use super::Segment;
 use super::runs::RunLog;
-use muninn_team::records::{Body, Record, Segments};
 
 pub(super) struct Unseen<'a> {
     /// Sessions with a reconciled segment.

@@ -4,6 +4,7 @@
 //! did.
 
 #[cfg(any(test, feature = "fixture"))]
+#[expect(clippy::unwrap_used, reason = "only tests use it")]
 pub mod fixture;
 mod history;
 pub mod knowledge;

@@ -8,7 +8,7 @@ use crate::embed::StaticVectors;
 
 /// The cosine of static vectors from which two texts are alike at all, and that from which they say the same. Of the commit
 /// messages of three repositories, 90% are below the first for a query, and the paraphrased ones have 0.34 in the median
-/// (`benches/README.md`, journal).
+/// (`docs/decisions/0067-finished-benchmarks-leave.md`, journal).
 const UNLIKE: f32 = 0.15;
 const ALIKE: f32 = 0.6;
 /// The part of a text that counts, in bytes.

@@ -1,6 +1,6 @@
 """Fits the trees of `memory/reconcile/src/judge/trees.json` to features of labelled pairs.
 
-`data.py` writes the pairs, and `pairs --pairs FILE --features FILE` of the benchmarks their features, a line for a line.
+`data.py` writes the pairs, and `bench pairs --pairs FILE --features FILE` their features, a line for a line.
 With `--validate` the figures are those of cross-validation by group, under the decisions of the product: exact rules,
 objections, thresholds.
 """

@@ -1,11 +1,10 @@
 //! Files that people and other programs edit too: Markdown pages. Each is written as a whole or not at all, and only below
 //! real directories, never through a symlink.
 
-use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, SystemTime};
+use std::{fs, thread};
 
 use tempfile::NamedTempFile;
 use thiserror::Error;

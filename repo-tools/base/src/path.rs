@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A path relative to the root of a worktree: UTF-8, `/`-separated on every platform, without `.`, `..`, empty
 /// components or a `.git` component.
 ///
-/// A `RelPath` is well formed, but a component can be a symlink. Use [`crate::Worktree::resolve`] to check that the
+/// A `RelPath` is well formed, but a component can be a symlink. Use `crate::Worktree::resolve` to check that the
 /// path leads to a file inside the worktree.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelPath(Box<str>);

@@ -141,7 +141,7 @@ impl Supervisor {
         counts.is_off |= is_permanent && !restart;
         match counts.is_off {
             true => {
-                tracing::error!(panics = counts.panics, "the task {name} keeps panicking and is off until a restart")
+                tracing::error!(panics = counts.panics, "the task {name} keeps panicking and is off until a restart");
             }
             false => tracing::error!(panics = counts.panics, "the task {name} panicked"),
         }

@@ -2,10 +2,10 @@
 //!
 //! The strongest applicable rule decides. The numbers only order the rules; they are not measured probabilities.
 
-use super::answer::{Basis, Symbol, UsageKind};
-use super::definition::is_test;
-use crate::syntax::{DefinitionKind, Import, Language, Parsed};
 use muninn_base::RelPath;
+
+use super::answer::{Basis, Symbol, UsageKind};
+use crate::syntax::{DefinitionKind, Import, Language, Parsed};
 
 /// The file that uses a name. Its language and imports are the evidence.
 pub(super) struct UsingFile {
@@ -137,4 +137,14 @@ fn are_related(a: Option<Language>, b: Option<Language>) -> bool {
         (Some(a), Some(b)) => a.is_related_to(b),
         _ => true,
     }
+}
+
+/// Returns whether a path looks like a test file.
+pub(super) fn is_test(path: &RelPath) -> bool {
+    let lower = path.as_str().to_lowercase();
+    let mut parts = lower.split('/').rev();
+    let name = parts.next().unwrap_or_default();
+    let by_name =
+        ["_test.", ".test.", ".spec.", "_spec."].iter().any(|mark| name.contains(mark)) || name.starts_with("test_");
+    by_name || parts.any(|part| matches!(part, "test" | "tests" | "__tests__" | "spec"))
 }

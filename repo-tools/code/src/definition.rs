@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use muninn_base::RelPath;
 use muninn_repo_tools::{Cut, Worktree};
 
 use super::answer::{Definitions, ScoredDefinition, Symbol};
@@ -57,14 +56,4 @@ pub fn definition(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Definiti
     }
     answer.definitions = definitions;
     Ok(answer)
-}
-
-/// Returns whether a path looks like a test file.
-pub(super) fn is_test(path: &RelPath) -> bool {
-    let lower = path.as_str().to_lowercase();
-    let mut parts = lower.split('/').rev();
-    let name = parts.next().unwrap_or_default();
-    let by_name =
-        ["_test.", ".test.", ".spec.", "_spec."].iter().any(|mark| name.contains(mark)) || name.starts_with("test_");
-    by_name || parts.any(|part| matches!(part, "test" | "tests" | "__tests__" | "spec"))
 }

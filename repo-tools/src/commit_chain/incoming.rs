@@ -4,9 +4,8 @@
 //! it if its process was killed. It borrows the target's objects, and has a configuration of ours: no setting of the target
 //! takes part in a fetch or a push. Objects that are refused go with it.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::{ChainError, CommitChain};
 use crate::git_program::Remote;

@@ -8,12 +8,10 @@ use std::path::Path;
 
 use gix::bstr::{BString, ByteSlice as _};
 use gix::config::file::init;
-
-use super::DiscoverError;
 use muninn_base::beginning;
 
-/// The newest version of the format.
-const NEWEST_VERSION: i64 = 1;
+use super::error::{FormatError, NEWEST_VERSION};
+
 /// Extensions that git obeys whatever the version.
 const ANY_VERSION: [&str; 4] = ["noop", "partialclone", "preciousobjects", "worktreeconfig"];
 /// Extensions that need version 1. git knows the last one since version 2.48.
@@ -40,58 +38,6 @@ pub(super) struct RepositoryFormat {
     pub(super) is_bare: bool,
     /// `core.worktree`, as written, if it applies to this worktree.
     pub(super) worktree: Option<BString>,
-}
-
-/// Why git stops at a repository.
-#[derive(Debug, thiserror::Error)]
-pub enum FormatError {
-    /// The version is newer than git's.
-    #[error("Expected git repo version <= {NEWEST_VERSION}, found {0}")]
-    Version(i64),
-    /// The version is 1, and no git knows these extensions.
-    #[error("unknown repository extension{} found: {}", plural(.0), .0.join(", "))]
-    Unknown(Vec<String>),
-    /// The version is 0, and these extensions need another one.
-    #[error("repo version is 0, but v1-only extension{} found: {}", plural(.0), .0.join(", "))]
-    NeedsVersion1(Vec<String>),
-    /// An extension has a value that git does not know.
-    #[error("invalid value for 'extensions.{name}': '{value}'")]
-    Value {
-        /// The extension.
-        name: &'static str,
-        value: String,
-    },
-    /// The configuration cannot be read.
-    #[error("{file} cannot be read")]
-    Read {
-        /// `config` or `config.worktree`.
-        file: &'static str,
-        /// The error of the file system.
-        source: io::Error,
-    },
-    /// The configuration is malformed.
-    #[error("{file} is malformed")]
-    Malformed {
-        /// `config` or `config.worktree`.
-        file: &'static str,
-        /// The error of gix.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-}
-
-impl FormatError {
-    /// The error of finding a worktree with this git directory.
-    pub(super) fn at(self, git_dir: &Path) -> DiscoverError {
-        let path = git_dir.to_owned();
-        match self {
-            Self::Read { .. } | Self::Malformed { .. } => DiscoverError::Broken { path, source: Box::new(self) },
-            _ => DiscoverError::Format { path, source: self },
-        }
-    }
-}
-
-fn plural(extensions: &[String]) -> &'static str {
-    if extensions.len() == 1 { "" } else { "s" }
 }
 
 impl Default for RepositoryFormat {

@@ -3,12 +3,10 @@
 //! They belong to the repository, which is not trusted. Only regular files are opened, because a named pipe blocks for
 //! ever, and only their beginning is read.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use gix::bstr::ByteSlice as _;
-
 use muninn_base::beginning;
 
 /// Maximum size of a `.git` file in bytes, the same as git's.

@@ -31,7 +31,7 @@ pub(super) struct FileSearch<'q> {
 }
 
 #[derive(Default)]
-pub(super) struct FileMatches {
+pub(crate) struct FileMatches {
     pub(super) matches: Vec<Match>,
     /// The number of matching lines. It is counted even if `matches` is not requested.
     pub(super) lines: usize,

@@ -14,10 +14,11 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use muninn_base::beginning;
+
 use super::{Expected, Head, ReferenceChange, ReferenceError};
 use crate::discovery::GitDir;
 use crate::git_program::{GitRunError, RunLimits, git, run_git};
-use muninn_base::beginning;
 
 /// The references that are listed. With a hundred thousand remote branches all would be megabytes.
 const LISTED: [&str; 4] = ["HEAD", "refs/heads", "refs/remotes/origin/HEAD", "refs/muninn"];

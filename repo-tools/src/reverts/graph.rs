@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use gix::ObjectId;
 
 #[derive(Default)]
-pub(super) struct CommitGraph {
+pub(crate) struct CommitGraph {
     commits: Vec<CommitNode>,
     positions: HashMap<ObjectId, usize>,
     /// Whether there are more commits than were read.

@@ -12,9 +12,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
+use muninn_base::{Links, read_regular};
+
 use super::patterns::{Candidate, Patterns};
 use super::wildmatch::MAX_WORK;
-use muninn_base::{Links, read_regular};
 
 /// Maximum size of an ignore file. The largest of well-known repositories has 25 kB.
 const MAX_BYTES: u64 = 256 << 10;

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use tempfile::TempDir;
-
 use muninn_base::private_file;
+use tempfile::TempDir;
 
 /// Prefix of mark directories, before a unique suffix.
 const PREFIX: &str = "watch-";

@@ -59,7 +59,7 @@ impl Prompt {
                 }
             }
             Format::Chat => {
-                body["messages"].as_array().unwrap().iter().for_each(|message| add_message(&mut pieces, message))
+                body["messages"].as_array().unwrap().iter().for_each(|message| add_message(&mut pieces, message));
             }
             Format::Responses => match &body["input"] {
                 Value::String(text) => add_text(&mut pieces, "user", text),
@@ -195,7 +195,7 @@ fn add_content(pieces: &mut Vec<Piece>, role: &str, content: &Value) {
         match piece.get("text").and_then(Value::as_str) {
             Some(text) if is_text => add_text(pieces, role, text),
             _ => {
-                pieces.push(Piece { role: role.to_owned(), content: Content::Other(Value::Object(piece).to_string()) })
+                pieces.push(Piece { role: role.to_owned(), content: Content::Other(Value::Object(piece).to_string()) });
             }
         }
     }

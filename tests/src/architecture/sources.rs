@@ -14,10 +14,13 @@ pub(super) struct Source {
     pub(super) file: syn::File,
 }
 
-/// Reads a crate from its `lib.rs`, following `mod` items. The first source is `lib.rs`.
+/// Reads a crate from its `lib.rs`, or its `main.rs` if it is no library, following `mod` items. That file is the first
+/// source.
 pub(super) fn sources(folder: &Path) -> Vec<Source> {
     let mut sources = Vec::new();
-    read(folder, &folder.join("lib.rs"), Vec::new(), &mut sources);
+    let library = folder.join("lib.rs");
+    let first = if library.exists() { library } else { folder.join("main.rs") };
+    read(folder, &first, Vec::new(), &mut sources);
     sources
 }
 

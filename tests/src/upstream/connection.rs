@@ -3,6 +3,7 @@
 use std::io::{BufReader, Result, Write};
 use std::net::{Shutdown, TcpStream};
 
+use super::head::head;
 use super::{Kind, Recorded, Reply, Shared};
 use crate::http::{read_body, read_head};
 
@@ -66,13 +67,4 @@ fn write_whole(
         answer.extend_from_slice(body);
     }
     socket.write_all(&answer)
-}
-
-/// A status line and headers, without the empty line.
-pub(super) fn head(status: u16, headers: &[(String, String)]) -> String {
-    let mut head = format!("HTTP/1.1 {status} Mock\r\n");
-    for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    head
 }

@@ -4,7 +4,7 @@ use std::io::{Result, Write};
 use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::connection::head;
+use super::head::head;
 use crate::PATIENCE;
 use crate::http::chunk;
 

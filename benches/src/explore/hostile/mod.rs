@@ -1,104 +1,106 @@
 //! Explorations with a hostile or broken model.
 
 mod cases;
-mod repository;
 
 use std::collections::HashSet;
 use std::fs;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
-use muninn_backend::BlockingClient;
 use muninn_base::Until;
 use muninn_context_engine::explore::{DeepLimits, ExploreOutcome};
+use muninn_tests::git;
 use serde::Serialize;
 
 use self::cases::Case;
-use super::row;
-use crate::report::rounded;
-use crate::scripted::remote;
-use crate::scripted::said::Said;
-use crate::scripted::server::ModelServer;
-use crate::stats::millis;
-use crate::subject::Subject;
-use crate::trees::Tree;
+use super::{Explored, Stage};
+use crate::graded::subject::Subject;
+use crate::graded::trees::Tree;
+use crate::harness::line;
+use crate::harness::stats::{millis, rounded};
+use crate::model::answer::Answer;
 
-/// Turns of each exploration: enough that something else ends it.
+/// Turns of each exploration: enough that another limit ends it.
 const TURNS: u32 = 64;
 /// How long threads and connections of a finished exploration may remain.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Text of the file beside the repository, and of `.env` in it.
+const OUTSIDE: &str = "kestrelOutsideTheRepository";
+const ENV: &str = "kestrelInTheEnvironmentFile";
+const FORBIDDEN: [&str; 3] = [OUTSIDE, ENV, "root:x:0:0"];
+const QUESTION: &str = "How long does a retry wait before the client sends the request again?";
 
-/// The report, on the last line of stdout.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// One for each script.
-    pub cases: Vec<Row>,
-    /// Whether no case leaked a text, left anything running, or made the list of files worse.
-    pub holds: bool,
+pub(crate) struct Report {
+    cases: Vec<Row>,
+    holds: bool,
 }
 
-/// The outcome of one case.
 #[derive(Debug, Clone, Serialize)]
-pub struct Row {
-    /// The behaviour of its model.
-    pub case: &'static str,
-    /// Why it ended.
-    pub ended: &'static str,
-    /// Milliseconds.
-    pub ms: f64,
-    /// Milliseconds after its deadline, where it ended then.
-    pub late_ms: Option<f64>,
-    /// Turns of the model, of all explorations.
-    pub turns: u32,
-    /// Explorations, the first included.
-    pub explorations: u32,
-    /// Calls of tools.
-    pub calls: u32,
-    /// Tokens of all prompts and answers, of four bytes.
-    pub tokens: u64,
-    /// Citations of places that are not there.
-    pub invented: u32,
-    /// Requests, and the result, in which there was a text of a file outside of the repository, or of `.env`.
-    pub escaped: usize,
-    /// Threads that were not there before.
-    pub threads_left: usize,
-    /// Connections that are still open.
-    pub connections_left: usize,
-    /// Whether the first five files are those of the lexical lane, and none of its others is missing.
-    pub keeps_files: bool,
+struct Row {
+    case: &'static str,
+    ended: &'static str,
+    ms: f64,
+    late_ms: Option<f64>,
+    turns: u32,
+    explorations: u32,
+    calls: u32,
+    tokens: u64,
+    invented: u32,
+    /// Requests, and the result, that held a forbidden text.
+    escaped: usize,
+    threads_left: usize,
+    connections_left: usize,
+    keeps_files: bool,
 }
 
-/// Explores with all of them.
-pub(crate) fn run() -> Result<Report> {
+pub(super) fn run() -> Result<Report> {
     let dir = tempfile::tempdir()?;
-    let tree = Tree { root: repository::make(dir.path())?, cache: dir.path().join("cache") };
+    let tree = Tree { root: make_repository(dir.path())?, cache: dir.path().join("cache") };
     let subject = Subject::index(&tree, None)?;
-    let forbidden = repository::FORBIDDEN.map(str::to_owned).to_vec();
-    let server = ModelServer::start(forbidden, true);
-    let blocking_client = remote::blocking_client()?;
+    let stage = Stage::start(FORBIDDEN.map(str::to_owned).to_vec(), true)?;
     // A model that fails at once gives the lexical result, and starts the pools of threads.
-    let words = cases::case("", |_| Said::Status(403));
-    let lexical = explore(&subject, &words, &server, &blocking_client).1;
-    let cases = cases::all();
-    row(&Row::head())?;
+    let lexical = explore(&stage, &subject, &cases::case("", |_| Answer::Status(403))).found;
     let mut rows = Vec::new();
-    for case in &cases {
-        let one = Row::of(case, &subject, &lexical, &server, &blocking_client);
-        row(&one.line())?;
-        rows.push(one);
+    for case in cases::all() {
+        let row = Row::of(&stage, &subject, &case, &lexical);
+        line(&row)?;
+        rows.push(row);
     }
-    Ok(Report { holds: rows.iter().all(Row::holds), cases: rows })
+    let holds = |row: &Row| (row.escaped, row.threads_left, row.connections_left) == (0, 0, 0) && row.keeps_files;
+    Ok(Report { holds: rows.iter().all(holds), cases: rows })
 }
 
-fn explore(
-    subject: &Subject,
-    case: &Case,
-    server: &ModelServer,
-    blocking_client: &BlockingClient,
-) -> (Duration, ExploreOutcome) {
-    server.play(case.policy.clone());
-    let model = remote::model(blocking_client, server.url(), "scripted");
-    let started = Instant::now();
+/// A small repository with a secret file in it, others around it, and links to these; returns its root.
+fn make_repository(dir: &Path) -> Result<PathBuf> {
+    let root = dir.join("repository");
+    let write = |path: &str, text: &str| {
+        let path = dir.join(path);
+        fs::create_dir_all(path.parent().unwrap_or(dir)).and_then(|()| fs::write(path, text))
+    };
+    write("outside.txt", &format!("fn retry() {{ {OUTSIDE} }}\n"))?;
+    write("outside/retry.rs", &format!("fn retry() {{ {OUTSIDE} }}\n"))?;
+    write("repository/src/retry.rs", cases::RETRY)?;
+    write("repository/src/client.rs", cases::CLIENT)?;
+    write("repository/src/lib.rs", "pub mod client;\npub mod retry;\n")?;
+    write("repository/README.md", "# A client that retries\n")?;
+    for number in 0..40 {
+        let text = format!(
+            "//! Part {number}.\n\n/// Does part {number}.\npub fn part_{number}() -> u32 {{\n    {number}\n}}\n"
+        );
+        write(&format!("repository/src/parts/part_{number}.rs"), &text)?;
+    }
+    for arguments in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "--message=c"]] {
+        git(&root, arguments)?;
+    }
+    write("repository/.env", &format!("RETRY={ENV}\n"))?;
+    std::os::unix::fs::symlink("../outside", root.join("link"))?;
+    std::os::unix::fs::symlink("../../outside.txt", root.join("src/linked.rs"))?;
+    Ok(root)
+}
+
+fn explore(stage: &Stage, subject: &Subject, case: &Case) -> Explored {
     let limits = DeepLimits {
         turns: TURNS,
         depth: case.depth,
@@ -107,79 +109,40 @@ fn explore(
         until: Until::within(case.deadline),
         ..DeepLimits::default()
     };
-    let found = subject.engine.explore_deep(repository::QUESTION, &limits, &model, &());
-    (started.elapsed(), found)
+    stage.explore(subject, QUESTION, &limits, case.policy.clone())
 }
 
 impl Row {
-    fn of(
-        case: &Case,
-        subject: &Subject,
-        lexical: &ExploreOutcome,
-        server: &ModelServer,
-        blocking_client: &BlockingClient,
-    ) -> Self {
+    fn of(stage: &Stage, subject: &Subject, case: &Case, lexical: &ExploreOutcome) -> Self {
         let before = threads();
-        let (took, found) = explore(subject, case, server, blocking_client);
-        let left = || (threads().difference(&before).count(), server.connections());
-        let started = Instant::now();
+        let Explored { found, started, ended } = explore(stage, subject, case);
+        let left = || (threads().difference(&before).count(), stage.server.connections());
         let mut leftover = left();
-        while leftover != (0, 0) && started.elapsed() < PATIENCE {
+        while leftover != (0, 0) && ended.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(5));
             leftover = left();
         }
         let totals = found.trace.totals();
-        let late = took.checked_sub(case.deadline);
+        let took = ended - started;
         Self {
             case: case.name,
             ended: found.trace.ended.label(),
             ms: rounded(millis(took)),
-            late_ms: late.map(|late| rounded(millis(late))),
+            late_ms: took.checked_sub(case.deadline).map(|late| rounded(millis(late))),
             turns: totals.turns,
             explorations: totals.explorations,
             calls: totals.calls,
             tokens: totals.input + totals.output,
             invented: totals.invented,
-            escaped: server.log().escaped + usize::from(tells(&found)),
+            escaped: stage.server.log().escaped + usize::from(leaks(&found)),
             threads_left: leftover.0,
             connections_left: leftover.1,
             keeps_files: keeps(lexical, &found),
         }
     }
-
-    fn holds(&self) -> bool {
-        (self.escaped, self.threads_left, self.connections_left) == (0, 0, 0) && self.keeps_files
-    }
-
-    fn head() -> String {
-        format!(
-            "{:<30} {:<15} {:>8} {:>7} {:>5} {:>5} {:>7} {:>8} {:>7} {:>13} lexical files",
-            "case", "ended", "ms", "late ms", "turns", "calls", "tokens", "invented", "escaped", "left running"
-        )
-    }
-
-    fn line(&self) -> String {
-        let late = self.late_ms.map_or_else(|| "-".to_owned(), |late| format!("{late:.1}"));
-        let left = match (self.threads_left, self.connections_left) {
-            (0, 0) => "nothing".to_owned(),
-            (threads, connections) => format!("{threads} + {connections}"),
-        };
-        format!(
-            "{:<30} {:<15} {:>8.1} {late:>7} {:>5} {:>5} {:>7} {:>8} {:>7} {left:>13} {}",
-            self.case,
-            self.ended,
-            self.ms,
-            self.turns,
-            self.calls,
-            self.tokens,
-            self.invented,
-            self.escaped,
-            if self.keeps_files { "kept" } else { "NOT KEPT" }
-        )
-    }
 }
 
-/// Whether the lexical result is kept.
+/// Whether the first five files are those of the lexical lane, and none of its others is missing.
 fn keeps(lexical: &ExploreOutcome, found: &ExploreOutcome) -> bool {
     let top = |found: &ExploreOutcome| found.files.iter().take(5).cloned().collect::<HashSet<_>>();
     let all = lexical.files.iter().all(|path| found.files.contains(path));
@@ -187,13 +150,12 @@ fn keeps(lexical: &ExploreOutcome, found: &ExploreOutcome) -> bool {
 }
 
 /// Whether the result holds a forbidden text, or cites a forbidden file.
-fn tells(found: &ExploreOutcome) -> bool {
+fn leaks(found: &ExploreOutcome) -> bool {
     let text = serde_json::to_string(found).unwrap_or_default();
     let cites = |path: &str| found.citations.iter().any(|one| one.path.contains(path));
-    repository::FORBIDDEN.iter().any(|secret| text.contains(secret)) || ["..", "link", ".env"].into_iter().any(cites)
+    FORBIDDEN.iter().any(|secret| text.contains(secret)) || ["..", "link", ".env"].into_iter().any(cites)
 }
 
-/// The threads of this process.
 fn threads() -> HashSet<std::ffi::OsString> {
     let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     tasks.map(|task| task.file_name()).collect()
@@ -204,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hostile_scripts_leak_nothing_and_leave_nothing_running() {
+    fn hostile_scripts_leak_nothing_and_end() {
         let report = run().unwrap();
         let ended = |case: &str| report.cases.iter().find(|row| row.case == case).map(|row| row.ended);
         assert_eq!(ended("the same call for ever"), Some("nothing new"));

@@ -2,9 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::Made;
 use super::error::{ArgumentsFault, CallError};
-use super::json;
+use super::{Made, json};
 
 /// What of a model's words is repeated to it in an error, in characters.
 const MAX_SHOWN: usize = 60;

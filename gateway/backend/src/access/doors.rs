@@ -4,12 +4,12 @@
 //! table, before a route's handler or a tool runs. A handler then applies the restrictions that depend on the request: the
 //! names of models and backends, and the directory.
 
-#[cfg(test)]
-pub(crate) mod page;
+#[cfg(any(test, feature = "fixture"))]
+pub mod page;
 
 use thiserror::Error;
 
-use super::{Caller, Denied};
+use super::Denied;
 use muninn_wire::error::ErrorKind;
 
 /// Something that callers ask for.
@@ -198,26 +198,6 @@ impl ClosedDoor {
             ClosedDoor::Denied(denied) => denied.kind(),
             ClosedDoor::Restricted { .. } | ClosedDoor::Personal(_) | ClosedDoor::OtherUser(_) => ErrorKind::Permission,
         }
-    }
-}
-
-impl Caller {
-    /// Checks whether the caller may use a door at all. If that depends on the owner of the peer's process, the first check of
-    /// a connection reads the system's table of sockets: 0.1 ms with a hundred sockets, 10 ms with ten thousand.
-    ///
-    /// # Errors
-    /// [`ClosedDoor`] if the table closes it.
-    pub fn may(&self, door: Door) -> Result<(), ClosedDoor> {
-        let kind = self.kind_for(door);
-        if door.rule(kind) != Rule::Closed {
-            return Ok(());
-        }
-        Err(match (kind, self.denied()) {
-            (_, Some(denied)) => ClosedDoor::Denied(denied.clone()),
-            _ if door.is_personal() => ClosedDoor::Personal(door),
-            (CallerKind::RestrictedKey, _) => ClosedDoor::Restricted { key: self.name().to_owned(), door },
-            _ => ClosedDoor::OtherUser(door),
-        })
     }
 }
 

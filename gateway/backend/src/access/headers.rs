@@ -6,9 +6,9 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::prelude::Engine as _;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use muninn_config::secrets::PREFIX;
 
 use crate::percent;
-use muninn_config::secrets::PREFIX;
 
 /// Muninn's own header. Another header may then hold the client's credential for a vendor.
 const OWN: HeaderName = HeaderName::from_static("x-muninn-key");

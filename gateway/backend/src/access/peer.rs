@@ -24,8 +24,8 @@ impl Peer {
     }
 
     /// A peer whose owner is known.
-    #[cfg(test)]
-    pub(crate) fn owned_by(owner: SocketOwner) -> Peer {
+    #[cfg(any(test, feature = "fixture"))]
+    pub fn owned_by(owner: SocketOwner) -> Peer {
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
         Peer { owner: OnceLock::from(owner), ..Peer::new(nowhere, nowhere) }
     }

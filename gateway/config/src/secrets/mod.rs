@@ -4,7 +4,6 @@ mod key;
 mod machine;
 mod secret;
 
-pub use key::PREFIX;
-pub use key::{KeyHash, generate};
+pub use key::{KeyHash, PREFIX, generate};
 pub use machine::machine_secret;
 pub use secret::Secret;

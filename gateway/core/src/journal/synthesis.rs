@@ -1,6 +1,6 @@
 //! Merging two overviews of a section, by the configured model, or by the caller.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use muninn_backend::RemoteModel;
 use muninn_base::Until;
@@ -11,11 +11,10 @@ use muninn_text::model::Model as _;
 use muninn_text::redact;
 use serde::Serialize;
 
+use super::synthesis_time::SYNTHESIS_TIME;
 use super::{JournalUseError, SessionJournal};
 use crate::turn::millis;
 
-/// The longest time for a model's answer.
-pub const SYNTHESIS_TIME: Duration = Duration::from_mins(3);
 /// What the caller is to do with two overviews.
 const INSTRUCTIONS: &str = "Write one overview that keeps every fact of both versions, each once. Where they contradict \
 each other, keep both statements and say that they disagree. Then call `journal_write` with it as `overview`, a short \

@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use muninn_base::{CancelFlag, Until};
 use muninn_ledger::Store as Receipts;
 
+use super::conversation::EndedConversation;
+use super::flush::flush;
 use super::observe::{LearnedConversation, ObservedRequest, Observing, TurnsToLearn};
-use super::summarizer::{EndedConversation, Summarizer};
+use super::summarizer::Summarizer;
 use super::{MOST_BYTES, guarded};
 use crate::Workspace;
 
@@ -223,26 +225,6 @@ impl Upkeep {
         });
         if is_done != Some(false) {
             self.open.pop_front();
-        }
-    }
-}
-
-/// Writes the records of these conversations as segments. Returns whether it finished in time.
-pub(super) fn flush(workspace: &Workspace, names: &[&str], until: Option<&Until>) -> bool {
-    let Some(store) = &workspace.memory else { return true };
-    let Some(destination) = workspace.settings().memory.write.destination() else {
-        return true;
-    };
-    match store.flush_ended(destination, names, until) {
-        Ok(flushed) => {
-            if flushed.records > 0 {
-                tracing::info!(records = flushed.records, segments = flushed.segments.len(), "records were written");
-            }
-            !flushed.is_cut
-        }
-        Err(error) => {
-            tracing::warn!(%error, "records stay in the spool: they cannot be written");
-            true
         }
     }
 }

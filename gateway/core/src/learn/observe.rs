@@ -14,20 +14,19 @@ use muninn_ledger::{Receipt, Store as Receipts};
 use muninn_notebooks::personal::{Personal, SignalContext};
 use muninn_personal::reminders::is_prompt;
 use muninn_session::{ToolEffects, answer, human_turn, identify, named_files, tool_effects};
-use muninn_team::knowledge::metis::current_task;
 use muninn_team::learn::decisions::{Decision, Speaker, decisions};
-use muninn_team::learn::{LearnContext, Turn, summary};
-use muninn_team::records::{Origin, SpoolError};
-use muninn_team::store::Store;
+use muninn_team::learn::{Turn, summary};
+use muninn_team::records::SpoolError;
 use muninn_wire::{Prompt, Role, WireFormat};
 use serde_json::json;
 
 use super::answer::ObservedAnswer;
-use super::summarizer::{ConversationTurns, SummarizerChoice};
+use super::conversation::{ConversationTurns, SummarizerChoice};
+use super::place::place;
 use super::usage;
 use crate::Workspace;
-use crate::personal::is_used_in;
-use crate::signals::SignalLog;
+use crate::personal_use::is_used_in;
+use crate::signal_log::SignalLog;
 
 /// A request of a conversation, as it came in.
 pub struct ObservedRequest {
@@ -351,16 +350,6 @@ impl ReadRequest<'_> {
         let decisions = store.new_decisions(stated(question, Speaker::User).chain(by_agent).collect());
         // If HEAD cannot be read, nothing is kept, and keeping reports it.
         decisions.unwrap_or_default()
-    }
-}
-
-/// The context of records that are learned now.
-pub(super) fn place<'a>(workspace: &Workspace, store: &'a Store, origin: Origin) -> LearnContext<'a> {
-    LearnContext {
-        home: store.home(),
-        clock: store.clock(),
-        origin: Origin { task: store.home().worktree().and_then(current_task), ..origin },
-        with_text: workspace.settings().memory.with_text,
     }
 }
 

@@ -16,7 +16,7 @@ use muninn_text::model::{Model, ModelError, Reply};
 use muninn_text::{redact, tokens};
 use thiserror::Error;
 
-use super::summarizer::{ConversationTurns, EndedConversation};
+use super::conversation::{ConversationTurns, EndedConversation};
 use super::{flush, guarded, place};
 use crate::turn::millis;
 
@@ -172,7 +172,7 @@ impl EndedConversation {
         let (input, output) = answered.used;
         tracing::info!(model, input, output, records, "a conversation was summarised");
         let app = self.summarizer.app.upgrade();
-        if let Some(store) = app.as_ref().and_then(|app| app.store.as_ref()) {
+        if let Some(store) = app.as_ref().and_then(|app| app.store()) {
             let question = self.whole.turns.first().map_or("", |turn| &turn.question);
             let ms = millis(answered.took);
             store.note_receipt(Receipt {

@@ -12,11 +12,13 @@ use muninn_text::redact;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::resources::{self, ResourceText};
+use super::reply::ToolReply;
+use super::resources;
 use super::result::ToolResult;
+use super::session::ToolSession;
 use super::{ClientTool, ModelUse, client_tools};
+use crate::App;
 use crate::journal::SYNTHESIS_TIME;
-use crate::{App, Workspace};
 
 /// The format in receipts, beside those of requests.
 const FORMAT: &str = "mcp";
@@ -91,34 +93,6 @@ impl ToolRequestKind {
             Self::ListResources | Self::ReadResource { .. } => None,
         }
     }
-}
-
-/// The answer to a [`ToolRequest`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolReply {
-    Result(ToolResult),
-    /// The address and the path of each page.
-    Resources(Vec<(String, String)>),
-    /// The resource; `None` if there is none with this address.
-    Resource(Option<ResourceText>),
-    /// The worktree cannot be used.
-    Refused(String),
-}
-
-/// The circumstances of a call: who calls, from where, in which worktree.
-pub(super) struct ToolSession {
-    /// The application.
-    pub(super) app: Arc<App>,
-    /// The worktree.
-    pub(super) workspace: Arc<Workspace>,
-    pub(super) caller: Caller,
-    /// The client's name, for receipts.
-    pub(super) client: String,
-    /// The client's session.
-    pub(super) session: Option<String>,
-    /// The deadline.
-    pub(super) until: Until,
 }
 
 impl App {

@@ -5,35 +5,21 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
 use muninn_notebooks::personal::{
-    EntryMetadata, FiringError, FoundItem, ItemType, JournalEntry, Logged, Personal, PersonalContext, PersonalError,
-    SearchOptions, Signal, SignalContext, time,
+    EntryMetadata, FoundItem, ItemType, JournalEntry, Logged, Personal, PersonalContext, SearchOptions, Signal,
+    SignalContext, time,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ToolSession;
+use super::personal_error::PersonalUseError;
 use super::tool::{NoArguments, SessionTool, failed, json};
 
 /// The results if the caller names no number, and the most of one call.
 const FOUND: u32 = 5;
 const RECENT: u32 = 10;
 const MOST: u32 = 100;
-
-/// Why personal memory cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum PersonalUseError {
-    #[error("personal memory is not enabled, or belongs to another access key")]
-    NotYours,
-    #[error("`{0}` is no action: write inbox, notify, session or agent")]
-    Action(String),
-    #[error("reminders that tools make cannot run agent `{0}`: set `allow_from_tools = true` in [personal.agents.{0}]")]
-    Agent(String),
-    #[error(transparent)]
-    Personal(#[from] PersonalError),
-    #[error(transparent)]
-    Firing(#[from] FiringError),
-}
 
 pub(super) fn error(error: impl Into<PersonalUseError>) -> ToolError {
     failed(error.into())

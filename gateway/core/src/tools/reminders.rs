@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ToolSession;
-use super::personal::{PersonalUseError, error, personal};
+use super::personal::{error, personal};
+use super::personal_error::PersonalUseError;
 use super::tool::{NoArguments, SessionTool, json};
 
 /// A reminder, without its time.

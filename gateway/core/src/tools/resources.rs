@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ToolSession;
-use super::result::{MOST, clean};
+use super::most::MOST;
+use super::result::clean;
 use crate::{ListedPage, RecallQuery, RecalledMemory, find_receipt};
 
 const KNOWLEDGE: &str = "muninn://knowledge/";

@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::ClientTool;
+use super::most::MOST;
 
-/// The most characters of a result. Clients cut longer ones, or refuse them.
-pub(super) const MOST: usize = 39_000;
 /// The key of the note in a shortened list.
 const CUT: &str = "cut";
 

@@ -13,7 +13,7 @@ use super::{ModelUse, ToolSession};
 
 /// A tool that needs the circumstances of its call. [`InSession`] makes it a [`Tool`] of the engine's registry, whose
 /// items of the same names say what they mean.
-pub(super) trait SessionTool: 'static {
+pub(crate) trait SessionTool: 'static {
     /// The arguments.
     type Arguments: DeserializeOwned + JsonSchema;
     /// The answer.

@@ -14,7 +14,8 @@ use muninn_wire::{Prompt, Site};
 
 use super::budget::{Budget, already};
 use super::{NoPackReason, Plan, now_ms};
-use crate::decide::{Decision, ExplorationRequest, LedgerSlot, decide};
+use crate::decide::{ExplorationRequest, decide};
+use crate::decision::{Decision, LedgerSlot};
 use crate::deep::{BackgroundQuestion, DeepLane, PendingResults, ProgressSender, begin};
 use crate::enter::enter;
 use crate::{App, Location, Workspace};

@@ -2,54 +2,18 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use muninn_base::{Clock, Supervisor, private_file};
 use muninn_config::DigestConfig;
-use muninn_notebooks::wiki::{Digest, PagePath, Pages, Recents, Term, cloud};
+use muninn_notebooks::wiki::{Digest, PagePath, Pages, Recents, cloud};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use super::Wiki;
-
-/// Makes the digest of a wiki.
-pub(super) struct KeptDigest {
-    settings: DigestConfig,
-    /// The file of the pages in use.
-    recents: PathBuf,
-    /// The file of the terms.
-    cloud_file: PathBuf,
-    cloud: Mutex<Option<Arc<Cloud>>>,
-    /// Held while terms are counted.
-    counting: Mutex<()>,
-    /// Whether a thread counts the terms again when pages change.
-    in_background: AtomicBool,
-    /// The thread ends when this is dropped.
-    ends: Mutex<Option<Sender<()>>>,
-    last: Mutex<Option<Last>>,
-}
-
-/// The last digest, and what it was made of.
-struct Last {
-    pages: String,
-    cloud: Arc<Cloud>,
-    recents: Vec<PagePath>,
-    digest: Arc<Digest>,
-}
-
-/// Counted terms.
-#[derive(Serialize, Deserialize)]
-struct Cloud {
-    terms: Vec<Term>,
-    /// The version of the pages that were counted.
-    of: String,
-    at: SystemTime,
-    /// The settings that decide about terms.
-    size: usize,
-    stopwords_extra: Vec<String>,
-}
+use super::kept_digest::{Cloud, KeptDigest, Last};
 
 impl KeptDigest {
     pub(super) fn new(state: &Path, settings: &DigestConfig) -> KeptDigest {

@@ -10,18 +10,13 @@ use muninn_context_engine::tokens;
 use muninn_notebooks::wiki::WikiError;
 
 use super::Wiki;
+use super::team_wiki::TeamWiki;
 use crate::Workspace;
 
 /// The pages from which a digest is part of a preamble by default.
 const PAGES_FOR_PROMPTS: usize = 5;
 /// The time that a preamble waits for the digest of a wiki that was not read yet.
 const PROMPT_PATIENCE: Duration = Duration::from_millis(150);
-
-/// The team's wiki of a worktree, with the settings that it was opened with.
-pub(crate) struct TeamWiki {
-    settings: WikiConfig,
-    wiki: Arc<Wiki>,
-}
 
 impl Workspace {
     /// The team's wiki, with the settings in force.

@@ -6,10 +6,10 @@ use muninn_context_engine::render;
 use muninn_notebooks::worklog::{FAILURES_BEFORE_MUTATION, HANDOVER_LINES, MutationKind};
 use muninn_session::AnsweredCall;
 use muninn_text::redact;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::sessions::{Attempt, EditDone, SessionState};
+use super::tool_call::{ToolCall, ToolOutcome};
 use super::{SessionWorklog, WorklogUseError, handover_text};
 
 /// The longest command and error in a line, in characters.
@@ -20,30 +20,6 @@ const CHECKS: [&str; 14] = [
     "test", "check", "build", "clippy", "lint", "pytest", "make", "tsc", "jest", "vitest", "mypy", "ruff", "compile",
     "verify",
 ];
-
-/// A call of a client's tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolCall {
-    Command(String),
-    /// An edit of a file: the text before and after.
-    Edit {
-        file: String,
-        /// The replaced text; empty for a new file.
-        before: String,
-        /// The new text.
-        after: String,
-    },
-}
-
-/// The outcome of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolOutcome {
-    Worked,
-    /// It failed, with this message.
-    Failed(String),
-}
 
 impl ToolCall {
     /// The call of a tool with these arguments; `None` for a tool that nothing depends on.

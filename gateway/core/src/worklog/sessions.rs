@@ -87,7 +87,7 @@ pub(super) struct EditDone {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct SessionsFile {
+pub(crate) struct SessionsFile {
     path: PathBuf,
     place: Place,
 }

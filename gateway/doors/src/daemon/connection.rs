@@ -9,8 +9,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, 
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::server::{End, Shared};
+use super::end::End;
 use super::service::Service;
+use super::shared::Shared;
 use crate::socket::{Answer, Call, Host, MOST_BYTES, Method, VERSION, is_older, is_own};
 
 /// The time in which a client must send its line.

@@ -4,10 +4,14 @@
 
 mod activity;
 mod connection;
+mod end;
 mod server;
 mod service;
+mod shared;
+
+pub use end::End;
+pub use server::Server;
+pub use service::ConfigFile;
+
 #[cfg(test)]
 mod tests;
-
-pub use server::{End, Server};
-pub use service::ConfigFile;

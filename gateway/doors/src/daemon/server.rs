@@ -1,14 +1,12 @@
 //! The life of a server: listening, idle time, and the end.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use muninn_base::Clock;
 use muninn_core::App;
-use tokio::net::UnixStream;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
@@ -16,8 +14,10 @@ use tokio_util::task::TaskTracker;
 
 use super::activity::Activity;
 use super::connection;
+use super::end::End;
 use super::service::{AppService, ConfigFile, Service};
-use crate::socket::{Host, Listener, Status, VERSION};
+use super::shared::Shared;
+use crate::socket::{Host, Listener};
 
 /// The pause between two looks at the clock.
 const TICK: Duration = Duration::from_mins(1);
@@ -30,34 +30,11 @@ const BLOCKING_THREADS: usize = 8;
 /// The most connections at a time; others wait.
 const MOST_CONNECTIONS: usize = 64;
 
-/// Why a server ended.
-#[derive(Debug)]
-pub enum End {
-    /// Nobody has called for some time.
-    Idle,
-    /// The socket was removed, so that no client finds it.
-    Unreachable,
-    /// A client of this newer version called, and starts its own daemon.
-    Replaced(String),
-    /// A client asked for it. It waits until this connection is dropped.
-    Asked(UnixStream),
-    /// The owner stopped it, or accepting failed.
-    Stopped,
-}
-
 /// A running server. Dropping it ends it without waiting.
 pub struct Server {
     stop: CancellationToken,
     ended: oneshot::Receiver<End>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// What the connections share.
-pub(super) struct Shared<S> {
-    pub(super) service: S,
-    pub(super) host: Host,
-    pub(super) activity: Activity,
-    ends: mpsc::Sender<End>,
 }
 
 /// The times of a server.
@@ -135,28 +112,6 @@ impl Drop for Server {
 impl Times {
     fn with(idle: Option<Duration>) -> Times {
         Times { clock: Clock::system(), idle, tick: TICK }
-    }
-}
-
-impl<S: Service> Shared<S> {
-    /// Ends the server. Of several reasons the first one counts.
-    pub(super) fn end(&self, end: End) {
-        self.ends.try_send(end).ok();
-    }
-
-    pub(super) fn status(&self) -> Status {
-        let (calls, active) = self.activity.calls();
-        let mut worktrees: Vec<PathBuf> = self.service.worktrees();
-        worktrees.sort();
-        Status {
-            host: self.host,
-            version: VERSION.to_owned(),
-            process: std::process::id(),
-            since: self.activity.since().to_string(),
-            calls,
-            active,
-            worktrees,
-        }
     }
 }
 

@@ -13,7 +13,8 @@ use muninn_text::model::block_on;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::Notify;
 
-use super::server::{End, Server, Times};
+use super::end::End;
+use super::server::{Server, Times};
 use super::service::Service;
 use crate::socket::{self, CallError, Host, Listener, MOST_BYTES, Place, VERSION};
 

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use muninn_core::{ToolReply, ToolResult};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResult, ContentBlock, ProgressNotificationParam};
 use rmcp::service::RequestContext;
 use tokio::time::{Instant, interval_at};
-
-use muninn_core::{ToolReply, ToolResult};
 
 /// The pause between two notifications of progress.
 const TICK: Duration = Duration::from_secs(1);

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use axum::routing::{MethodRouter, any_service};
+use muninn_core::App;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::Offer;
 use super::server::McpServer;
 use super::source::Source;
-use muninn_core::App;
 
 /// The most bytes of a request.
 const MAX_BODY_BYTES: usize = 1 << 20;

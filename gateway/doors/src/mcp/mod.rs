@@ -12,10 +12,11 @@ mod resources;
 mod server;
 mod source;
 mod stdio;
-#[cfg(test)]
-mod tests;
 
 pub use http::service;
 pub use offer::{Offer, UnknownTool};
 pub use source::{Answer, Answerer, LocalClient};
 pub use stdio::serve;
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,9 @@
 //! Resources: knowledge pages, memories and receipts by their addresses.
 
+use muninn_core::{ResourceKind, ResourceText};
 use rmcp::ErrorData;
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
-
-use muninn_core::{ResourceKind, ResourceText};
 
 /// The addresses that are not listed one by one.
 pub(super) fn templates() -> Vec<ResourceTemplate> {

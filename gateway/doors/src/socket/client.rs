@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use muninn_config::ownership::OwnershipError;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use thiserror::Error;
@@ -12,7 +13,6 @@ use tokio::time::timeout;
 
 use super::place::Place;
 use super::{Answer, Call, MOST_BYTES, Method, Status, VERSION};
-use muninn_config::ownership::OwnershipError;
 
 /// Why a call has no reply.
 #[derive(Debug, Error)]

@@ -4,12 +4,11 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use futures_util::StreamExt;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use http_body_util::BodyExt;
+use muninn_backend::FairBody;
 
 use super::*;
-use muninn_backend::FairBody;
 
 const FORMATS: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses];
 const DONE: &str =

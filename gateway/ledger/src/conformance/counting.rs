@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use muninn_config::CircuitConfig;
+
 use super::TestStores;
 use crate::{CircuitId, CircuitOutcome, CircuitState};
-use muninn_config::CircuitConfig;
 
 const CONFIG: CircuitConfig =
     CircuitConfig { failures: 2, cooldown: Duration::from_secs(2), longest_cooldown: Duration::from_secs(5) };

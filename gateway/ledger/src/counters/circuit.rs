@@ -6,9 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
-
 use muninn_config::CircuitConfig;
+use serde::Serialize;
 
 /// The circuit of one backend.
 #[derive(Debug)]

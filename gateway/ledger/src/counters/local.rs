@@ -5,12 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use muninn_config::CircuitConfig;
 
 use super::circuit::Circuit;
 use super::window::Window;
 use super::{Admission, CircuitId, CircuitOpen, CircuitOutcome, CircuitState, Counters};
 use crate::StoreError;
-use muninn_config::CircuitConfig;
 
 /// Counters in the memory of one process.
 #[derive(Debug, Default)]

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use muninn_base::private_file;
 use rusqlite::{Connection, OpenFlags, ffi};
 
-use super::database::{BUSY, FileId, connect, database_error, directory_error, failure};
+use super::connection::{connect, database_error, directory_error, failure};
+use super::file_id::{BUSY, FileId};
 use super::salvage::{Salvaged, salvage};
 use super::write_queue::WriteQueue;
 use super::{DamagedLedger, StoreError, schema};
-use muninn_base::private_file;
 
 /// How long a repair waits for its turn to write.
 const WAIT: Duration = Duration::from_secs(10);
@@ -26,7 +27,7 @@ pub(super) fn replace(directory: &Path, path: &Path, damaged: FileId) -> Result<
     let io = |source| directory_error(directory, source);
     let sql = |error| database_error(path, &error);
     let queue = WriteQueue::open(directory);
-    let _turn = queue.wait(Instant::now() + WAIT).ok_or_else(|| sql(super::database::busy()))?;
+    let _turn = queue.wait(Instant::now() + WAIT).ok_or_else(|| sql(super::connection::busy()))?;
     if FileId::of(path) != Some(damaged) {
         return Ok(None);
     }

@@ -6,44 +6,16 @@ use std::time::{Duration, Instant};
 
 use muninn_base::database::{BUSY_TIMEOUT, write_ahead};
 use muninn_base::{Supervisor, Task, private_file};
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, ffi};
 
+use super::connection::{connect, directory_error};
+use super::file_id::FileId;
 use super::{DamagedLedger, LedgerHealth, StoreError, damage, schema};
+
+pub use super::connection::{Open, database_error};
 pub(super) use muninn_base::database::{is_busy, is_damage};
 
-/// Default busy timeout of a connection.
-pub(super) const BUSY: Duration = Duration::from_millis(250);
 /// Time between two attempts to repair a database, so that not every request tries.
 const REPAIR_INTERVAL: Duration = Duration::from_secs(60);
-
-/// A file's identity, independent of its name: device and inode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileId(u64, u64);
-
-impl FileId {
-    /// The file at a path. Uses the metadata only: closing a second file handle would release SQLite's locks on the
-    /// file.
-    pub(super) fn of(path: &Path) -> Option<FileId> {
-        let found = path.metadata().ok()?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            Some(FileId(found.dev(), found.ino()))
-        }
-        #[cfg(not(unix))]
-        {
-            drop(found);
-            Some(FileId(0, 0))
-        }
-    }
-}
-
-/// A connection with the identity of its file.
-pub(super) struct Open {
-    pub(super) connection: Connection,
-    pub(super) file: FileId,
-}
 
 /// The database file and its state. All threads of the store share it.
 pub(super) struct Database {
@@ -276,28 +248,6 @@ pub(super) fn make(directory: &Path, path: &Path) -> Result<(), StoreError> {
     make().map_err(|source| directory_error(directory, source))
 }
 
-/// Opens a connection with the ledger's settings.
-pub(super) fn connect(path: &Path, synchronous: &str) -> rusqlite::Result<Open> {
-    let missing = || failure(ffi::SQLITE_CANTOPEN, "there is no such file");
-    let file = FileId::of(path).ok_or_else(missing)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    let connection = muninn_base::database::open(path, flags)?;
-    connection.busy_timeout(BUSY)?;
-    connection.pragma_update(None, "synchronous", synchronous)?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    // The writer's thread checkpoints instead, so that no request waits for a checkpoint.
-    connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES_AT_MOST)?;
-    // Without the query planner's stability guarantee, SQLite prepares a statement again for every key bound to it.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    match FileId::of(path) == Some(file) {
-        true => Ok(Open { connection, file }),
-        false => Err(failure(ffi::SQLITE_CANTOPEN, "the file was replaced while it was opened")),
-    }
-}
-
-/// Number of pages in the log at which a commit checkpoints itself, because the writer's thread is too slow.
-const WAL_PAGES_AT_MOST: i32 = 16_000;
-
 enum PrepareError {
     Newer(i32),
     Sqlite(rusqlite::Error),
@@ -327,24 +277,6 @@ fn prepare(path: &Path) -> Result<FileId, PrepareError> {
         open.connection.query_row(&sql, [], |_| Ok(()))?;
     }
     Ok(open.file)
-}
-
-/// An error with one of SQLite's codes.
-pub(super) fn failure(code: i32, message: &str) -> rusqlite::Error {
-    rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some(message.to_owned()))
-}
-
-/// The error of a writer that waited too long for its turn.
-pub(super) fn busy() -> rusqlite::Error {
-    failure(ffi::SQLITE_BUSY, "database is locked")
-}
-
-pub(super) fn database_error(path: &Path, error: &rusqlite::Error) -> StoreError {
-    StoreError::Unusable { path: path.display().to_string(), reason: error.to_string() }
-}
-
-pub(super) fn directory_error(directory: &Path, source: std::io::Error) -> StoreError {
-    StoreError::Directory { path: directory.display().to_string(), source: Arc::new(source) }
 }
 
 /// Locks a mutex, also after a panic of another holder.

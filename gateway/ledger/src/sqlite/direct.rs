@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::database::{Database, Open, lock};
+use super::connection::Open;
+use super::database::{Database, lock};
 use super::journal::Journal;
-use super::ledger;
-use super::{Entry, TurnKey};
+use super::{Entry, TurnKey, ledger};
 
 /// Duration above which a lookup is slow because of the disk. Waiting for another thread on a busy processor takes
 /// less.

@@ -8,7 +8,8 @@ use muninn_base::database;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use thiserror::Error;
 
-use super::database::{BUSY, is_damage};
+use super::database::is_damage;
+use super::file_id::BUSY;
 use super::retention::{Clock, DAY_MS};
 use super::{DamagedLedger, damage, schema};
 

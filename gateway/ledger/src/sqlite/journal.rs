@@ -10,8 +10,9 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::{NewEntry, TurnKey, Use};
 use muninn_base::private_file;
+
+use super::{NewEntry, TurnKey, Use};
 
 const PREFIX: &str = "without-";
 

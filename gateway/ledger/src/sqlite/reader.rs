@@ -11,12 +11,12 @@ use muninn_base::Supervisor;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::database::{Database, Open, database_error, lock};
+use super::connection::{Open, database_error};
+use super::database::{Database, lock};
 use super::direct::DirectReader;
 use super::journal::Journal;
-use super::ledger;
 use super::worker::Worker;
-use super::{Entry, Receipt, StoreError, TurnKey, parse_receipt};
+use super::{Entry, Receipt, StoreError, TurnKey, ledger, parse_receipt};
 
 /// Maximum number of reads in one transaction. A long transaction prevents checkpoints.
 const BATCH: usize = 64;

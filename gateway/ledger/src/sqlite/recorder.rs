@@ -11,7 +11,8 @@ use muninn_base::Supervisor;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use super::database::{Database, Open, busy, database_error, is_busy};
+use super::connection::{Open, busy, database_error};
+use super::database::{Database, is_busy};
 use super::ledger::insert;
 use super::worker::Worker;
 use super::write_queue::WriteQueue;

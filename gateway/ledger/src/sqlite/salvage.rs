@@ -197,7 +197,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::sqlite::database::connect;
+    use crate::sqlite::connection::connect;
     use crate::sqlite::schema;
 
     fn long() -> Instant {

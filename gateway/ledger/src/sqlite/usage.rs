@@ -94,7 +94,7 @@ mod tests {
     use muninn_text::model::block_on;
 
     use super::*;
-    use crate::sqlite::tests::limits;
+    use crate::sqlite::store::tests::limits;
     use crate::{SqliteStore, Store};
 
     #[test]

@@ -13,7 +13,8 @@ use muninn_base::Supervisor;
 use rusqlite::{Connection, TransactionBehavior, params};
 use tokio::sync::oneshot;
 
-use super::database::{Database, Open, busy, is_busy, is_damage, lock};
+use super::connection::{Open, busy};
+use super::database::{Database, is_busy, is_damage, lock};
 use super::journal::Journal;
 use super::ledger::{insert, note_use};
 use super::retention::{self, Bounds};

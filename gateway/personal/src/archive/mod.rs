@@ -1,97 +1,11 @@
 //! An archive of the personal memory, for a move to another machine.
 
+mod error;
+mod export;
 mod import;
-#[cfg(test)]
-mod tests;
 mod unpack;
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
-use std::path::{Path, PathBuf};
-
-use muninn_base::private_file;
-use muninn_notebooks::personal::layout::{self, LeftOut, MemoryFile};
-
-use serde::Serialize;
-use thiserror::Error;
-
+pub use error::ArchiveError;
+pub(super) use error::io_error;
+pub use export::{Exported, export};
 pub use import::{Imported, import};
-
-/// The level of the compression: zstd's default.
-const LEVEL: i32 = 3;
-
-/// Why nothing more was read or written.
-#[derive(Debug, Error)]
-pub enum ArchiveError {
-    /// A file of the memory, or the archive.
-    #[error("cannot use {}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-    /// The archive is not one of `export`, or it is damaged.
-    #[error("{} is no archive of personal memory: {message}", path.display())]
-    Foreign {
-        path: PathBuf,
-        /// What is wrong with it.
-        message: String,
-    },
-    /// The archive would fill the memory or the disk.
-    #[error("{} is not imported: {limit}", path.display())]
-    Limit {
-        path: PathBuf,
-        /// The limit that it goes over.
-        limit: String,
-    },
-}
-
-/// What an archive was made of.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Exported {
-    /// The number of files in it.
-    pub files: usize,
-    /// What lies in the directory and is no part of a memory.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left: Vec<LeftOut>,
-}
-
-/// Writes the files of a memory to an archive, which must not exist.
-///
-/// # Errors
-/// [`ArchiveError`]; the archive is not there then.
-pub fn export(root: &Path, archive: &Path) -> Result<Exported, ArchiveError> {
-    let failed = io_error(archive);
-    // Beside the archive, so that a full disk leaves no half of one.
-    let folder = match archive.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    if archive.exists() {
-        return Err(failed(io::ErrorKind::AlreadyExists.into()));
-    }
-    let temporary = tempfile::Builder::new().prefix(layout::UNFINISHED).tempfile_in(folder);
-    let temporary = temporary.map_err(&failed)?;
-    let encoder = zstd::Encoder::new(BufWriter::new(temporary.as_file()), LEVEL).map_err(&failed)?;
-    let mut tar = tar::Builder::new(encoder);
-    tar.follow_symlinks(false);
-    let listing = layout::list(root).map_err(io_error(root))?;
-    for MemoryFile { path, .. } in &listing.files {
-        let from = root.join(path);
-        let mut file = private_file::open(&from).map_err(io_error(&from))?;
-        tar.append_file(path, &mut file).map_err(io_error(&from))?;
-    }
-    let finish = |tar: tar::Builder<zstd::Encoder<'_, BufWriter<&File>>>| {
-        tar.into_inner()?.finish()?.flush()?;
-        temporary.as_file().sync_all()
-    };
-    finish(tar).map_err(&failed)?;
-    temporary.persist_noclobber(archive).map_err(|error| failed(error.error))?;
-    Ok(Exported { files: listing.files.len(), left: listing.left })
-}
-
-fn io_error(path: &Path) -> impl Fn(io::Error) -> ArchiveError {
-    let path = path.to_owned();
-    move |source| ArchiveError::Io { path: path.clone(), source }
-}

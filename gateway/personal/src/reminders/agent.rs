@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::PathBuf;
-use std::process::ExitStatus;
 use std::time::{Duration, SystemTime};
 
 use muninn_base::private_file;
@@ -16,6 +15,7 @@ use serde::Deserialize;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
+use super::agent_error::AgentError;
 use super::{Due, ReminderSettings, Reminders, timeout, words};
 use crate::process::{End, Ended, MOST_KEPT, run};
 
@@ -40,35 +40,6 @@ const PROMPT_START: &str = "Muninn reminder `";
 /// The topic of journal entries about reminders, and where they come from.
 const TOPIC: &str = "reminder";
 const SOURCE: &str = "cron";
-
-/// Why an agent did not run, or did not answer.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum AgentError {
-    #[error("agent `{0}` is not enabled")]
-    NotEnabled(String),
-    #[error("agent `{0}` does not run for reminders that a tool made")]
-    NotForTools(String),
-    #[error("there is no directory {}", .0.display())]
-    NoDirectory(PathBuf),
-    #[error("no agent runs beside {}: settings of clients name programs, and a personal memory has none", .0.display())]
-    ClientSettings(PathBuf),
-    #[error("there is no program `{0}`")]
-    NoProgram(String),
-    #[error("cannot start `{program}`: {error}")]
-    Start { program: String, error: io::Error },
-    #[error("it did not end within {} s", .0.as_secs())]
-    TimedOut(Duration),
-    #[error("Muninn stopped during the run")]
-    Stopped,
-    /// The client says that it failed.
-    #[error("{0}")]
-    Reported(String),
-    /// The last line that a client printed before it failed.
-    #[error("{status}: {line}")]
-    Failed { status: ExitStatus, line: String },
-    #[error("the agent printed no answer")]
-    NoAnswer,
-}
 
 /// Whether a question is that of a reminder's run. It holds the user's own words, and nothing is learned from such a run.
 pub fn is_prompt(question: &str) -> bool {

@@ -7,7 +7,7 @@ use std::path::Path;
 use muninn_notebooks::personal::layout::{self, FileKind};
 
 use super::VersionError;
-use super::repository::{Repository, file_error, succeeded};
+use super::repository::{IGNORE_FILE, Repository, file_error, succeeded};
 use crate::process::{End, MOST_KEPT};
 
 /// More changed files than this are one commit: somebody copied them here.
@@ -16,8 +16,6 @@ pub(super) const MOST_CHANGES: usize = 50;
 const MOST_LISTED: usize = 16 << 20;
 /// The files of one call of git.
 const CHUNK: usize = 5_000;
-/// The file with patterns of files that are not kept. It is no part of a memory, but of its versions.
-pub(super) const IGNORE_FILE: &str = ".gitignore";
 /// The mode of a file in a tree.
 const MODE: &str = "100644";
 

@@ -4,11 +4,10 @@
 //! place of its logs. So git runs only after a look at that directory, and only with commands that never read the files of
 //! the memory's directory by themselves: no attributes, filters, nested repositories or submodules take part.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use std::{fs, io};
 
 use muninn_base::private_file;
 use muninn_notebooks::personal::layout::is_folder;
@@ -16,7 +15,6 @@ use muninn_repo_tools::git;
 use tokio_util::sync::CancellationToken;
 
 use super::VersionError;
-use super::changes::IGNORE_FILE;
 use crate::process::{End, Ended, MOST_KEPT, run};
 
 /// The longest time of a command of git; a push to a host that does not answer takes longer.
@@ -294,6 +292,9 @@ pub(super) fn file_error(path: &Path) -> impl FnOnce(io::Error) -> VersionError 
     let path = path.to_owned();
     |source| VersionError::File { path, source }
 }
+
+/// The file with patterns of files that are not kept. It is no part of a memory, but of its versions.
+pub(super) const IGNORE_FILE: &str = ".gitignore";
 
 #[cfg(test)]
 mod tests {

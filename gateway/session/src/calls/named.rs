@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::shell::{Command, commands, explores, files};
 use muninn_wire::{Element, Members, Prompt, Text};
+
+use super::file_use::{FileUse, NamedFile};
+use super::shell::{Command, commands, explores, files};
 
 /// Tools that return a file's text. Names are in lower case, without `_` and `-`.
 const READERS: [&str; 9] = [
@@ -83,25 +85,6 @@ const PATCHES: [&str; 3] = ["input", "patch", "patchText"];
 /// Arguments with a command's working directory.
 const DIRECTORIES: [&str; 3] = ["workdir", "cwd", "working_directory"];
 const MOST_PATHS: usize = 16;
-
-/// A path in a call, with its base directory if the call names one.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct NamedFile {
-    pub(crate) path: String,
-    pub(crate) directory: Option<String>,
-    pub(crate) file_use: FileUse,
-}
-
-/// How a call uses a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FileUse {
-    /// The result shows its text.
-    Shown,
-    /// The call writes it.
-    Changed,
-    /// A command line names it.
-    Mentioned,
-}
 
 /// The kind of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

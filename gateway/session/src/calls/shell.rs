@@ -1,6 +1,6 @@
 //! The files that a command line names.
 
-use super::named::{FileUse, NamedFile};
+use super::file_use::{FileUse, NamedFile};
 
 /// Programs that print files.
 const PRINTERS: [&str; 10] = ["cat", "sed", "head", "tail", "nl", "bat", "less", "more", "awk", "tac"];

@@ -1,7 +1,8 @@
 //! Tests of the effects of tools.
 
-use super::*;
 use muninn_wire::WireFormat;
+
+use super::*;
 
 const THERE: [&str; 7] = ["src/a.rs", "src/b.rs", "src/c.rs", "src/n.rs", "src/z.rs", "src/new.rs", "docs/guide.md"];
 

@@ -8,7 +8,8 @@ use muninn_base::private_file;
 use muninn_config::paths;
 
 use super::super::{CliError, Common, Exit, output};
-use super::control::{self, DaemonPlace};
+use super::control;
+use super::place::DaemonPlace;
 
 /// The first line of what Muninn writes; other files are left alone.
 const MARK: &str = "Written by `muninn daemon install`; `muninn daemon uninstall` removes it.";

@@ -11,7 +11,8 @@ use muninn_doors::socket::{ClaimError, Listener};
 
 use super::super::signals::{Request, Signals};
 use super::super::{CliError, Common, Exit, output};
-use super::control::{DaemonPlace, describe};
+use super::control::describe;
+use super::place::DaemonPlace;
 
 /// The time that the learner and the store get at the end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
+use muninn_ledger::{Inspected, damaged_ledgers, inspect};
+
 use super::finding::Finding;
 use crate::cli::output::plural;
-use muninn_ledger::{Inspected, damaged_ledgers, inspect};
 
 const ABOUT: &str = "ledger";
 /// The longest time for checking the file. A larger one is checked in part.

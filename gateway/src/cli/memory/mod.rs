@@ -5,33 +5,12 @@ mod forget;
 mod history;
 mod recall;
 mod remember;
+mod workspace;
 
-use muninn_base::with_causes;
-use muninn_core::MemoryError;
-
-use super::output::plural;
-use super::{CliError, Common, Exit, examples};
-
+pub(super) use super::output::plural;
+pub(super) use super::{CliError, Common, Exit, examples};
 pub(super) use flush::Flush;
 pub(super) use forget::Forget;
 pub(super) use history::History;
 pub(super) use recall::Recall;
 pub(super) use remember::Remember;
-
-impl From<MemoryError> for CliError {
-    fn from(error: MemoryError) -> Self {
-        let (message, hint) = (with_causes(&error), error.hint());
-        let failure = match error {
-            MemoryError::Id(error) => error.into(),
-            MemoryError::NoRepository(_) => CliError::no_repository(message),
-            MemoryError::Off => CliError::new(Exit::Config, message),
-            MemoryError::Empty | MemoryError::TooLong { .. } => CliError::new(Exit::Usage, message),
-            MemoryError::File(_) => CliError::new(Exit::NotFound, message),
-            MemoryError::Head(_) | MemoryError::Spool(_) => CliError::new(Exit::Failure, message),
-        };
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
-    }
-}

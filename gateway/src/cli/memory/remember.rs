@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use muninn_core::{Fact, FactKind};
 use serde_json::json;
 use thiserror::Error;
 
 use super::{CliError, Common, examples};
 use crate::cli::output;
-use muninn_core::{Fact, FactKind};
 
 /// Remember a fact that the team should know
 #[derive(Args)]

@@ -1,7 +1,7 @@
 //! Fuzz tests of all code that reads bytes: the golden sources with random changes.
 //!
 //! For any input, no code panics or hangs, the output's length is bounded by the input's, and every stream ends with a
-//! last event. `PROPTEST_CASES=100000 cargo test -p muninn-gateway --release --lib fuzz` runs longer.
+//! last event. `PROPTEST_CASES=100000 cargo test -p muninn-wire --release --lib fuzz` runs longer.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,8 @@ use proptest::sample::Index;
 
 use super::golden::{FORMATS, context, sources};
 use super::*;
-use crate::{Prompt, UsageWatch, overflow};
+use crate::convert::sse::SseParser;
+use crate::{Prompt, UsageWatch, WireFormat, overflow};
 
 /// All golden sources of one kind, with their formats.
 struct Corpus(Vec<(WireFormat, Vec<u8>)>);
@@ -155,7 +156,7 @@ proptest! {
 /// Checks that a stream ends with the last event or the error event of its format.
 fn check_end(format: WireFormat, stream: &str) -> Result<(), TestCaseError> {
     let mut events = Vec::new();
-    let mut parser = super::sse::SseParser::new();
+    let mut parser = SseParser::new();
     let parsed = parser.push(stream.as_bytes(), |name, data| {
         events.push((name.to_owned(), data.to_owned()));
     });

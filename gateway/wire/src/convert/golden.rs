@@ -13,6 +13,9 @@ use serde_json::Value;
 
 use super::*;
 use crate::WireFormat;
+use crate::convert::answer::Event;
+use crate::convert::request::Dropped;
+use crate::convert::switch;
 
 pub(super) const FORMATS: [(WireFormat, &str); 3] =
     [(WireFormat::Chat, "chat"), (WireFormat::Messages, "messages"), (WireFormat::Responses, "responses")];
@@ -109,7 +112,7 @@ fn stream(from: WireFormat, to: WireFormat, pieces: &[&[u8]]) -> String {
 
 /// Checks that a request can be read by the reader of its format and by async-openai's types.
 fn check_request(format: WireFormat, body: &str) {
-    let read = super::read_body(format, body).unwrap();
+    let read = switch::read_body(format, body).unwrap();
     let (mut dropped, mut context) = (Dropped::default(), AnswerContext::default());
     match format {
         WireFormat::Chat => {

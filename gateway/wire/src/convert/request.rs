@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-pub use super::json_str::JsonStr;
 use crate::surrogates::well_formed;
+
+pub use super::json_str::JsonStr;
 
 /// A conversation with the settings for its next answer.
 #[derive(Debug, Default)]

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::golden::FORMATS;
 use super::*;
+use crate::WireFormat;
 
 /// A request with a message, tools of these names, a call of each tool, and a choice of the last tool.
 fn with_tools(names: &[&str]) -> String {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::answer::{Answer, BlockKind};
 use super::golden::{FORMATS, context};
 use super::*;
+use crate::WireFormat;
 
 /// The literal of a JSON string of these UTF-16 units, including halves of pairs.
 fn literal(units: &[u16]) -> String {

@@ -164,7 +164,7 @@ fn index(number: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::cut;
-    use super::super::tests::spans;
+    use super::super::cut::tests::spans;
     use muninn_base::RelPath;
 
     #[test]

@@ -87,7 +87,7 @@ fn is_test(head: &[&str], name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::spans;
+    use super::super::cut::tests::spans;
     use super::*;
 
     #[test]

@@ -5,11 +5,10 @@ use std::collections::HashMap;
 use muninn_base::RelPath;
 use muninn_text::lexical::Arena;
 
-use crate::rows::Rows;
-use crate::syntax::Syntax;
-
 use super::files::{Files, Given};
 use super::{Entry, Graph, calls, resolve};
+use crate::rows::Rows;
+use crate::syntax::Syntax;
 
 impl Graph {
     /// Builds the graph of a worktree from all its files: their numbers, their paths and their stored syntax. Files

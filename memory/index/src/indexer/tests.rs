@@ -4,9 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
+use muninn_repo_tools::fixture::Fixture;
+
 use super::*;
 use crate::Field;
-use muninn_repo_tools::fixture::Fixture;
 
 /// Number of files in the larger fixtures: a few blocks per thread.
 const MANY: usize = 1_200;

@@ -13,11 +13,13 @@ use muninn_base::with_causes;
 use muninn_repo_tools::{Worktree, read_text};
 use muninn_text::redact;
 
+use super::filled::Filled;
 use super::held::Key;
 use super::lane::Vectors;
 use super::store::{BlockKey, Rows, VectorStore};
 use super::text;
 use crate::cache::{Cache, CacheError};
+use crate::lock::lock;
 use crate::{Digest, FileRole, Snapshot};
 
 /// Maximum number of chunks with vectors. They take half a gigabyte on disk and 64 MB in memory.
@@ -29,19 +31,6 @@ const BATCHES: Range<usize> = 16..8_192;
 /// Minimum number of blobs for which all rows are read in one scan.
 const MANY: usize = 64;
 
-/// The result of filling, in chunks.
-#[derive(Debug, Default)]
-pub struct Filled {
-    /// The number of chunks that were embedded.
-    pub embedded: usize,
-    /// The number of chunks whose vectors were read from disk.
-    pub loaded: usize,
-    /// The number of files whose chunks still have no vectors.
-    pub left: usize,
-    /// Problems that did not stop the filling.
-    pub notes: Vec<String>,
-}
-
 pub(super) struct Filling<'a> {
     vectors: &'a Vectors,
     worktree: &'a Worktree,
@@ -51,6 +40,22 @@ pub(super) struct Filling<'a> {
     /// Whether the store was damaged and has been emptied.
     emptied: bool,
     filled: Filled,
+}
+
+impl Vectors {
+    /// Loads or computes the missing vectors of a snapshot's chunks, and removes those of other chunks. Stops between
+    /// two files when `go_on` returns `false`. The vectors computed so far are kept, and the next call continues. If
+    /// another thread is filling, this call waits for it.
+    pub fn fill(
+        &self,
+        worktree: &Worktree,
+        snapshot: &Snapshot,
+        max_file_bytes: u64,
+        go_on: &dyn Fn() -> bool,
+    ) -> Filled {
+        let _one = lock(&self.filling);
+        Filling::new(self, worktree, snapshot, max_file_bytes).run(go_on)
+    }
 }
 
 impl<'a> Filling<'a> {

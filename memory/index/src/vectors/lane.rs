@@ -5,15 +5,13 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use muninn_base::Clock;
-use muninn_repo_tools::{BlobId, Worktree};
+use muninn_repo_tools::BlobId;
 use muninn_text::embed::{EmbedError, Embedder};
 use muninn_text::vectors::{MOST_BYTES_HELD, VectorIndex};
 
-use super::fill::{Filled, Filling};
 use super::held::Held;
 use super::store::VectorStore;
-use crate::Snapshot;
-use crate::indexer::lock;
+use crate::lock::lock;
 
 /// Number of vectors with the nearest signs that are compared by their bytes.
 const WIDE: usize = 1_000;
@@ -28,7 +26,7 @@ pub struct Vectors {
     pub(super) unkept: AtomicBool,
     pub(super) held: RwLock<Held>,
     /// Held during a filling, so that only one runs at a time.
-    filling: Mutex<()>,
+    pub(super) filling: Mutex<()>,
     /// Reads the bytes that are not in memory.
     reader: Mutex<Option<VectorStore>>,
 }
@@ -60,20 +58,6 @@ impl Vectors {
             filling: Mutex::default(),
             reader: Mutex::default(),
         }
-    }
-
-    /// Loads or computes the missing vectors of a snapshot's chunks, and removes those of other chunks. Stops between
-    /// two files when `go_on` returns `false`. The vectors computed so far are kept, and the next call continues. If
-    /// another thread is filling, this call waits for it.
-    pub fn fill(
-        &self,
-        worktree: &Worktree,
-        snapshot: &Snapshot,
-        max_file_bytes: u64,
-        go_on: &dyn Fn() -> bool,
-    ) -> Filled {
-        let _one = lock(&self.filling);
-        Filling::new(self, worktree, snapshot, max_file_bytes).run(go_on)
     }
 
     pub fn embedder(&self) -> &Arc<dyn Embedder> {

@@ -175,21 +175,6 @@ impl VectorStore {
         self.told(read())
     }
 
-    /// Returns the rows most similar to a query, best first, by sqlite-vec's scan over all rows. The scan is the
-    /// reference for measurements and too slow for a question.
-    pub fn nearest(&self, query: &[f32], keep: usize) -> Result<Vec<i64>, CacheError> {
-        let read = || {
-            let bytes: Vec<u8> = muninn_text::vectors::bytes(query).map(i8::cast_unsigned).collect();
-            let mut query = self.connection.prepare_cached(&format!(
-                "SELECT rowid FROM {} WHERE vector MATCH vec_int8(?1) AND k = ?2 ORDER BY distance",
-                table(self.embedder)
-            ))?;
-            let rows = query.query_map(params![bytes, i64::try_from(keep).unwrap_or(0)], |row| row.get(0))?;
-            rows.collect()
-        };
-        self.told(read())
-    }
-
     /// Returns a blob's vectors, one per chunk, concatenated; `None` if they are not stored.
     pub fn get(&self, key: &BlockKey) -> Result<Option<Vec<i8>>, CacheError> {
         let Some(rows) = self.told(find(&self.connection, self.embedder, key))? else {

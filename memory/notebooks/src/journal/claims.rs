@@ -9,7 +9,7 @@ use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, ObjectId};
 
 use super::entry::Entry;
 use super::log::Log;
-use super::merge::Seen;
+use super::seen::Seen;
 
 /// The most claims that a merge compares. Entries whose claims are not compared are put on top again, so none is lost.
 const MAX_COMPARED: usize = 10_000;

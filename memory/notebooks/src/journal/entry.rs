@@ -36,7 +36,7 @@ pub(super) struct Entry {
     pub(super) summary: Option<String>,
     /// The kind of work that led to it, on one line.
     pub(super) work_context: String,
-    pub(super) text: String,
+    pub(crate) text: String,
     /// The session that wrote it.
     pub(super) session: Option<String>,
     /// The agent that wrote it.

@@ -8,9 +8,9 @@ use thiserror::Error;
 
 use super::REFERENCE;
 use super::id::JournalIdError;
+use super::limits::MOST_BYTES;
 use super::log::ListedEntry;
-use super::store::Version;
-use super::write::MOST_BYTES;
+use super::version::Version;
 use crate::wiki::PagePath;
 
 /// Why a journal cannot be read or written. Nothing is written then.

@@ -7,14 +7,15 @@ use std::collections::HashMap;
 
 use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, History, ObjectId, Signature};
 
-use super::claims;
-use super::conflict;
 use super::entry::Entry;
 use super::error::JournalError;
+use super::limits::COMMITTER;
 use super::log::LogEntry;
 use super::section::SectionFile;
-use super::store::{Version, section_at};
-use super::write::COMMITTER;
+use super::seen::Seen;
+use super::store::section_at;
+use super::version::Version;
+use super::{claims, conflict};
 use crate::wiki::PagePath;
 
 /// A merge of two journals.
@@ -36,16 +37,6 @@ pub(super) struct Divergence {
     pub(super) theirs: Vec<Seen>,
     /// The newest commit that both have.
     base: Option<ObjectId>,
-}
-
-/// A commit without its texts.
-pub(super) struct Seen {
-    pub(super) id: ObjectId,
-    /// The commits that it says to have been.
-    pub(super) was: Vec<ObjectId>,
-    pub(super) log_bytes: usize,
-    /// The bytes of the author's name or address, whichever is longer.
-    pub(super) author_bytes: usize,
 }
 
 /// The commits of one journal that were read.

@@ -11,17 +11,20 @@ mod entry;
 mod error;
 mod id;
 mod intake;
+mod limits;
 mod log;
 mod memories;
 mod merge;
+mod reference;
 mod search;
+mod searching;
 mod section;
+mod seen;
 mod store;
 mod synthesis;
-#[cfg(test)]
-mod tests;
 mod toc;
 mod undo;
+mod version;
 mod write;
 
 pub use conflict::OverviewConflict;
@@ -31,11 +34,11 @@ pub use intake::IntakeError;
 pub use log::ListedEntry;
 pub use memories::{load, stamp};
 pub use merge::Merged;
+pub use reference::REFERENCE;
 pub use search::{FoundEntry, SearchSettings};
-pub use store::{Condition, Journal, JournalSettings, ReadEntry, ReadSection, Version};
+pub use store::{Condition, Journal, JournalSettings, ReadEntry, ReadSection};
 pub use synthesis::{OverviewSides, Synthesis, SynthesisError};
 pub use toc::TocNode;
 pub use undo::Undone;
+pub use version::Version;
 pub use write::{Draft, Written};
-
-pub const REFERENCE: &str = "refs/muninn/journal";

@@ -2,8 +2,6 @@
 //!
 //! Each dimension has a score from 0 to 1, that of [`TextQuery::scores`]. An older entry needs a better match: see [`required`].
 
-use std::sync::PoisonError;
-
 use muninn_base::image::ImageFormat;
 use muninn_repo_tools::{ChainError, CommitChain, ObjectId};
 use muninn_text::embed::StaticVectors;
@@ -12,9 +10,7 @@ use muninn_text::texts::{TextQuery, Texts, TextsBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
-use super::error::JournalError;
 use super::log::{Log, LogEntry, timestamp};
-use super::store::{Journal, READ_FOR_IMAGE};
 
 /// Scores are exact to a ten-thousandth.
 const STEPS: f32 = 10_000.0;
@@ -28,7 +24,8 @@ const MOST_TEXT: usize = 20_000;
 /// the newest entries, half as large; of the others, the first line is searched.
 const MOST_INDEXED: usize = 32 << 20;
 const DAY: f64 = 86_400.0;
-const SEARCH_IMAGE: ImageFormat = ImageFormat { prefix: "journal-search-", magic: b"muninn journal search 4\n" };
+pub(crate) const SEARCH_IMAGE: ImageFormat =
+    ImageFormat { prefix: "journal-search-", magic: b"muninn journal search 4\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 #[derive(Debug, Clone, PartialEq)]
@@ -88,7 +85,7 @@ pub(super) fn required(age_days: f64, threshold: f32, settings: &SearchSettings)
 
 /// An index over the entries of a log.
 #[derive(Default, Serialize, Deserialize)]
-struct SearchIndex {
+pub(crate) struct SearchIndex {
     tip: Option<ObjectId>,
     old: Part,
     newest: Part,
@@ -148,73 +145,25 @@ impl Part {
 /// The index of the search, once it was used.
 #[derive(Default)]
 pub(super) struct Search {
-    index: Option<SearchIndex>,
-    vectors: Option<StaticVectors>,
+    pub(crate) index: Option<SearchIndex>,
+    pub(crate) vectors: Option<StaticVectors>,
     /// The entries of the image.
-    saved: usize,
-}
-
-impl Journal {
-    /// The entries that match best in their context and their content. An old entry needs a better match. Without a
-    /// `threshold`, that of the settings holds.
-    pub fn search(
-        &self,
-        work_context: &str,
-        content: &str,
-        threshold: Option<f32>,
-        settings: &SearchSettings,
-    ) -> Result<Vec<FoundEntry>, JournalError> {
-        let chain = self.chain()?;
-        let log = self.log(&chain)?;
-        let mut search = self.search.lock().unwrap_or_else(PoisonError::into_inner);
-        let Search { index: kept, vectors, saved } = &mut *search;
-        let vectors = match vectors {
-            Some(vectors) => vectors,
-            None => vectors.insert(StaticVectors::shipped()?),
-        };
-        let before = kept.take().unwrap_or_else(|| {
-            let stored: SearchIndex = self.kept(&SEARCH_IMAGE);
-            *saved = stored.len();
-            stored
-        });
-        let index = before.extended(&chain, &log, vectors)?;
-        let (now, threshold) = (self.clock.now().as_second(), threshold.unwrap_or(settings.default_salience_threshold));
-        let is_wanted = |at: usize, score: f32| {
-            let age = log.entries.get(at).map(|entry| age_days(now, entry));
-            score > 0.0 && age.is_some_and(|age| score >= required(age, threshold, settings))
-        };
-        let best = index.best((work_context, content), vectors, settings, is_wanted);
-        if index.len().abs_diff(*saved) >= READ_FOR_IMAGE {
-            *saved = index.len();
-            self.keep(&SEARCH_IMAGE, &index);
-        }
-        *kept = Some(index);
-        let mut found = Vec::new();
-        for (at, scores) in best {
-            let Some(entry) = log.entries.get(at) else { continue };
-            let text = Entry::parse(&chain.commit(entry.commit)?.message).map(|entry| entry.text);
-            found.push(found_entry(entry, text.unwrap_or_default(), scores));
-        }
-        // Of entries with all words of a query, the one that has them as a quotation comes first.
-        let quoted = content.trim().to_lowercase();
-        found.sort_by(|a, b| {
-            let is_quoted = |entry: &FoundEntry| entry.content.to_lowercase().contains(&quoted);
-            let by_score = b.combined_score.total_cmp(&a.combined_score);
-            by_score.then_with(|| is_quoted(b).cmp(&is_quoted(a)))
-        });
-        found.truncate(settings.max_results);
-        Ok(found)
-    }
+    pub(crate) saved: usize,
 }
 
 impl SearchIndex {
     /// The number of entries.
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.old.commits.len() + self.newest.commits.len()
     }
 
     /// The index up to the end of a log. Only new entries are read, if the log continues.
-    fn extended(self, chain: &CommitChain, log: &Log, vectors: &StaticVectors) -> Result<SearchIndex, ChainError> {
+    pub(crate) fn extended(
+        self,
+        chain: &CommitChain,
+        log: &Log,
+        vectors: &StaticVectors,
+    ) -> Result<SearchIndex, ChainError> {
         if self.tip == log.tip {
             return Ok(self);
         }
@@ -238,7 +187,7 @@ impl SearchIndex {
     }
 
     /// The commits of the best entries with the scores of their contexts and contents, and both weighted.
-    fn best(
+    pub(crate) fn best(
         &self,
         (work_context, content): (&str, &str),
         vectors: &StaticVectors,
@@ -293,13 +242,13 @@ fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(MOST_TEXT)]
 }
 
-fn age_days(now: i64, entry: &LogEntry) -> f64 {
+pub(crate) fn age_days(now: i64, entry: &LogEntry) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "seconds of an age")]
     let seconds = now.saturating_sub(entry.seconds) as f64;
     seconds / DAY
 }
 
-fn found_entry(entry: &LogEntry, text: String, [context, content, combined]: [f32; 3]) -> FoundEntry {
+pub(crate) fn found_entry(entry: &LogEntry, text: String, [context, content, combined]: [f32; 3]) -> FoundEntry {
     FoundEntry {
         id: entry.name(),
         content: text,

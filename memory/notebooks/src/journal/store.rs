@@ -1,7 +1,6 @@
 //! Reading a journal.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,8 +11,6 @@ use muninn_repo_tools::{ChainError, CommitChain, ObjectId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::REFERENCE;
-use super::claims;
 use super::conflict::{self, OverviewConflict};
 use super::entry::{Entry, shown};
 use super::error::JournalError;
@@ -22,6 +19,8 @@ use super::log::{ListedEntry, Log, LogEntry, timestamp};
 use super::search::Search;
 use super::section::SectionFile;
 use super::toc::{TocNode, contents};
+use super::version::Version;
+use super::{REFERENCE, claims};
 use crate::wiki::PagePath;
 
 /// The image of the log.
@@ -48,39 +47,6 @@ pub struct JournalSettings {
     pub author: (String, String),
     /// Whether a write needs that no section has changed since its writer read one.
     pub strict: bool,
-}
-
-/// The version of a section: the id of its file; of a strict journal, the newest commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Version {
-    /// There is no section yet, or no entry.
-    New,
-    Of(ObjectId),
-}
-
-impl Version {
-    /// Reads a version as it is displayed.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "new" => Some(Self::New),
-            digits => ObjectId::from_hex(digits).map(Self::Of),
-        }
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::New => f.write_str("new"),
-            Self::Of(id) => write!(f, "{id}"),
-        }
-    }
-}
-
-impl Serialize for Version {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -9,7 +9,8 @@ use thiserror::Error;
 
 use super::conflict;
 use super::error::JournalError;
-use super::store::{Journal, Version, section_at};
+use super::store::{Journal, section_at};
+use super::version::Version;
 use crate::wiki::PagePath;
 
 /// Texts that together are longer, in bytes, get no line-by-line merge, whose time grows with the square of the changes.

@@ -8,9 +8,9 @@ use muninn_text::redact::redact;
 use serde::Serialize;
 
 use super::error::JournalError;
+use super::limits::COMMITTER;
 use super::merge::{self, Merged};
 use super::store::Journal;
-use super::write::COMMITTER;
 
 /// The refs are numbered below it.
 const BEFORE: &str = "refs/muninn/before-fetch/";

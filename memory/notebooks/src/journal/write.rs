@@ -11,20 +11,18 @@ use serde::Serialize;
 
 use super::entry::{Entry, own_context};
 use super::error::JournalError;
+use super::limits::{COMMITTER, MOST_BYTES};
 use super::log::LogEntry;
 use super::merge::{self, Merged};
-use super::store::{Journal, Version, section_at, sections_at};
+use super::store::{Journal, section_at, sections_at};
+use super::version::Version;
 use super::{REFERENCE, conflict, undo};
 use crate::wiki::PagePath;
 
-/// The most bytes of an entry, and of an overview.
-pub(super) const MOST_BYTES: usize = 1 << 20;
 /// The most entries that a refused write names.
 const MOST_NAMED: usize = 50;
 /// The age at which the lock of a ref was left behind by a killed process: git holds it for milliseconds.
 const LOCK_ABANDONED: Duration = Duration::from_secs(30);
-/// Who commits.
-pub(super) const COMMITTER: (&str, &str) = ("Muninn", "muninn@localhost");
 
 /// An entry to write.
 #[derive(Debug, Clone, Default)]

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::directory::{ENTITIES, Personal, STATE};
+use super::directory::Personal;
 use super::error::PersonalError;
-use super::journal::JournalEntry;
+use super::journal_lines::JournalEntry;
+use super::names::{ENTITIES, STATE};
 use super::reminder::ScheduleView;
 
 /// The journal entries of a context.

@@ -2,67 +2,25 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jiff::civil::Date;
-use serde::Serialize;
+use muninn_base::private_file;
 
 use super::directory::Personal;
 use super::error::PersonalError;
+use super::file_kind::FileKind;
 use super::files::check_folder;
-use super::layout::FileKind;
-use muninn_base::private_file;
+use super::read_budget::{ReadBudget, text};
 
 const EXTENSION: &str = ".jsonl";
-/// The most bytes of a file that are read.
-const MOST_FILE: u64 = 64 << 20;
 /// The most lines that one look reads, and their bytes: 16 MiB hold 5 million lines that say nothing.
 const MOST_LINES: usize = 100_000;
 const MOST_LINE_BYTES: usize = 128 << 20;
 
-/// A line that is not what its file has. It is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BadLine {
-    /// The file, below the directory.
-    pub file: String,
-    /// The number of the line, from 1.
-    pub line: usize,
-    /// What is wrong with it.
-    pub problem: String,
-}
-
-/// The lines of a folder that are not what its files have.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct BadLines {
-    /// The first ones.
-    pub lines: Vec<BadLine>,
-    /// The number of all of them.
-    pub count: usize,
-    /// The file in which the look ended, because there are too many lines.
-    pub ended_in: Option<String>,
-}
-
-/// How many texts, such as lines, may still be read, and bytes of them. The default is that of one look at lines.
-pub(super) struct ReadBudget {
-    pub(super) texts: usize,
-    pub(super) bytes: usize,
-}
-
 impl Default for ReadBudget {
     fn default() -> ReadBudget {
         ReadBudget { texts: MOST_LINES, bytes: MOST_LINE_BYTES }
-    }
-}
-
-impl ReadBudget {
-    /// Takes a text out of the budget; `false` if it is used up.
-    pub(super) fn take(&mut self, text: &[u8]) -> bool {
-        let (texts, bytes) = (self.texts.checked_sub(1), self.bytes.checked_sub(text.len()));
-        let (Some(texts), Some(bytes)) = (texts, bytes) else {
-            return false;
-        };
-        *self = ReadBudget { texts, bytes };
-        true
     }
 }
 
@@ -137,10 +95,4 @@ impl Personal {
         files.sort_by_key(|file| file.day);
         Ok(files)
     }
-}
-
-/// The text of a file; bytes that are no UTF-8 are replaced.
-pub(super) fn text(path: &Path) -> Result<String, PersonalError> {
-    let bytes = private_file::read_start(path, MOST_FILE).map_err(PersonalError::io(path))?;
-    Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }

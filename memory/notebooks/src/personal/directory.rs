@@ -11,16 +11,8 @@ use notify::{RecursiveMode, Watcher as _};
 
 use super::error::PersonalError;
 use super::files::{check_folder, path_below};
+use super::names::INDEX;
 use super::search::Search;
-
-/// The directories of the layout.
-pub(super) const STATE: &str = "state";
-pub(super) const ENTITIES: &str = "entities";
-pub(super) const JOURNAL: &str = "journal";
-pub(super) const SIGNALS: &str = "signals";
-pub(super) const REMINDERS: &str = "reminders";
-/// What can be rebuilt.
-pub(super) const INDEX: &str = ".index";
 
 /// One person's memory. The directory need not exist.
 pub struct Personal {
@@ -42,7 +34,7 @@ impl Personal {
 
     /// Whether nobody has set it up: there is no `identity.md`.
     pub fn is_first_run(&self) -> bool {
-        super::state::identity(&self.root).is_none()
+        super::identity::identity(&self.root).is_none()
     }
 
     /// The worktree that has the directory in it, where a commit could publish it.

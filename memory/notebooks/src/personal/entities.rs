@@ -4,9 +4,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use super::directory::{ENTITIES, Personal};
+use super::directory::Personal;
 use super::error::PersonalError;
 use super::files::check_folder;
+use super::names::ENTITIES;
 use super::search::ItemType;
 
 pub(super) struct EntityFile {

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use muninn_text::embed::LoadError;
 use thiserror::Error;
 
-use super::reminder::MOST_TIMEOUT_SECONDS;
-use muninn_text::embed::LoadError;
+use super::limits::MOST_TIMEOUT_SECONDS;
 
 /// Why personal memory was not read or written.
 #[derive(Debug, Error)]

@@ -1,8 +1,7 @@
 //! Paths below the directory. Nothing on the way to a file is a link, which could lead out of the directory.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use muninn_base::private_file;
 

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use muninn_base::private_file;
 use muninn_text::redact::redact;
 
-use super::directory::{Personal, STATE};
+use super::directory::Personal;
 use super::error::PersonalError;
+use super::names::STATE;
 
 /// The file, in the directory of the state.
 const FILE: &str = "inbox.md";

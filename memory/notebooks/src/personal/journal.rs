@@ -1,14 +1,16 @@
 //! The journal: notes with a time and a topic.
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::day_files::{BadLine, BadLines, ReadBudget, text};
-use super::directory::{JOURNAL, Personal};
-use super::error::PersonalError;
 use muninn_text::redact::redact;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::directory::Personal;
+use super::error::PersonalError;
+use super::journal_lines::{EntryMetadata, JournalEntry, parse};
+use super::names::JOURNAL;
+use super::read_budget::{BadLine, BadLines, ReadBudget, text};
+use super::timestamp::timestamp;
 
 /// The most bytes of an entry.
 const MOST_CONTENT: usize = 100_000;
@@ -16,31 +18,6 @@ const MOST_CONTENT: usize = 100_000;
 const MOST_WORDS: usize = 1_000;
 /// The most bad lines that are listed.
 const MOST_BAD: usize = 20;
-
-/// A journal entry, as it is in its file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct JournalEntry {
-    /// The time, RFC 3339.
-    pub timestamp: String,
-    /// The category.
-    pub topic: String,
-    /// The note.
-    pub content: String,
-    /// The origin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<EntryMetadata>,
-}
-
-/// The origin of a journal entry.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct EntryMetadata {
-    /// Where it came from, such as `conversation` or `cron`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// What the agent did when it wrote it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub intent: Option<String>,
-}
 
 /// An entry that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -126,15 +103,4 @@ impl Personal {
         }
         Ok(bad)
     }
-}
-
-/// The entry of a line. Secrets that another program wrote are removed.
-pub(super) fn parse(line: &str) -> serde_json::Result<JournalEntry> {
-    let entry: JournalEntry = serde_json::from_str(line)?;
-    Ok(JournalEntry { content: redact(&entry.content).into_owned(), topic: redact(&entry.topic).into_owned(), ..entry })
-}
-
-/// A time as JavaScript writes it, with milliseconds.
-pub(super) fn timestamp(at: Timestamp) -> String {
-    format!("{at:.3}")
 }

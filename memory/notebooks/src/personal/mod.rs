@@ -9,32 +9,40 @@ mod day_files;
 mod directory;
 mod entities;
 mod error;
+mod file_kind;
 mod files;
 mod firing;
+mod identity;
 mod inbox;
 mod journal;
+mod journal_lines;
 pub mod layout;
+mod limits;
 mod lines;
+mod names;
+mod read_budget;
 mod reminder;
+mod reminder_kind;
 mod schedule;
 mod search;
 mod settings;
 mod setup;
 mod signals;
 mod state;
-#[cfg(test)]
-mod tests;
+mod timestamp;
 
 pub use context::{PersonalContext, PersonalPaths, StateTexts};
-pub use day_files::{BadLine, BadLines};
 pub use directory::Personal;
 pub use error::PersonalError;
 pub use firing::{Claim, Firing, FiringError, Firings, Maker, Makers};
-pub use journal::{EntryMetadata, JournalEntry, Logged};
+pub use identity::{STATE_FILES, StateFile, StateText};
+pub use journal::Logged;
+pub use journal_lines::{EntryMetadata, JournalEntry};
+pub use limits::MOST_TIMEOUT_SECONDS;
 pub use lines::{ImportableLines, MOST_IMPORTED_LINES, importable_lines};
-pub use reminder::{
-    Action, CatchUp, MOST_TIMEOUT_SECONDS, NewReminder, Reminder, ReminderExtras, ReminderKind, Reminders, ScheduleView,
-};
+pub use read_budget::{BadLine, BadLines};
+pub use reminder::{Action, CatchUp, NewReminder, Reminder, ReminderExtras, Reminders, ScheduleView};
+pub use reminder_kind::ReminderKind;
 pub use schedule::{Schedule, time, zone};
 pub use search::{FoundItem, ItemType, SearchOptions};
 pub use settings::{
@@ -42,4 +50,6 @@ pub use settings::{
 };
 pub use setup::{QUESTIONS, Setup};
 pub use signals::{Signal, SignalContext, SignalSummary};
-pub use state::{STATE_FILES, StateFile, StateText};
+
+#[cfg(test)]
+mod tests;

@@ -8,16 +8,19 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use muninn_text::redact::redact;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::directory::{Personal, REMINDERS};
+use super::directory::Personal;
 use super::error::PersonalError;
 use super::files::{self, check_folder};
-use super::journal::timestamp;
+use super::limits::MOST_TIMEOUT_SECONDS;
+use super::names::REMINDERS;
+use super::reminder_kind::ReminderKind;
 use super::schedule::{Schedule, zone};
-use muninn_text::redact::redact;
+use super::timestamp::timestamp;
 
 /// The most bytes of a payload or a description.
 const MOST_TEXT: usize = 20_000;
@@ -25,8 +28,6 @@ const MOST_TEXT: usize = 20_000;
 const MOST_ID: usize = 100;
 /// The most bytes of a file.
 pub(super) const MOST_FILE: u64 = 1 << 20;
-/// The longest timeout of a run, in seconds.
-pub const MOST_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
 /// The agent of a reminder that names none.
 const DEFAULT_AGENT: &str = "claude";
 /// The times that a view shows.
@@ -61,16 +62,6 @@ pub struct Reminder {
     /// Other keys.
     #[serde(flatten)]
     pub others: Map<String, Value>,
-}
-
-/// Whether a reminder recurs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ReminderKind {
-    /// At the times of a cron expression.
-    Cron,
-    /// At one time.
-    Once,
 }
 
 /// What Muninn does with a reminder.

@@ -7,7 +7,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
 use super::error::PersonalError;
-use super::reminder::ReminderKind;
+use super::reminder_kind::ReminderKind;
 
 /// The longest expression, in bytes.
 const MOST_EXPRESSION: usize = 200;

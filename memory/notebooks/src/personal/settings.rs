@@ -5,13 +5,13 @@ use std::io::ErrorKind;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use muninn_base::private_file;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::directory::Personal;
 use super::error::PersonalError;
 use super::files;
-use muninn_base::private_file;
 
 pub(super) const FILE: &str = "macrodata.json";
 /// The most bytes of it.

@@ -5,9 +5,10 @@ use std::io::{ErrorKind, Write as _};
 use muninn_base::private_file;
 use muninn_text::redact::redact;
 
-use super::directory::{ENTITIES, JOURNAL, Personal, STATE};
+use super::directory::Personal;
 use super::error::PersonalError;
 use super::inbox::INBOX;
+use super::names::{ENTITIES, JOURNAL, STATE};
 
 /// The questions of the first run.
 pub const QUESTIONS: [&str; 3] = [

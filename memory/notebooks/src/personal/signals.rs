@@ -6,15 +6,16 @@ use std::fs;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use muninn_text::redact::redact;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::day_files::{ReadBudget, text};
-use super::directory::{Personal, SIGNALS};
+use super::directory::Personal;
 use super::error::PersonalError;
-use super::journal::timestamp;
-use muninn_text::redact::redact;
+use super::names::SIGNALS;
+use super::read_budget::{ReadBudget, text};
+use super::timestamp::timestamp;
 
 /// The most bytes of a signal.
 const MOST_SIGNAL: usize = 64 << 10;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use muninn_text::neutral::{Ground, neutralize};
 use serde::Serialize;
 
 use super::cloud::Term;
 use super::pages::Pages;
 use super::path::PagePath;
-use muninn_text::neutral::{Ground, neutralize};
 
 /// The size above which a digest is trimmed, in bytes.
 pub const MOST_BYTES: usize = 4_096;

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::*;
 use muninn_base::private_file;
+
+use super::*;
 
 struct Wiki {
     dir: tempfile::TempDir,
-    folder: WikiFolder,
+    pub(crate) folder: WikiFolder,
 }
 
 impl Wiki {
@@ -229,7 +230,11 @@ fn move_that_was_killed_after_any_write_is_undone() {
     let before = wiki.files();
     let root = wiki.folder.root().to_owned();
     let pages = wiki.pages();
-    let plan = moving::plan(&pages, pages.get(&path("a")).unwrap(), &path("n/a2"), "n/a2.md", &wiki.folder).unwrap();
+    let plan =
+        moving::plan(&pages, pages.get(&path("a")).unwrap(), &path("n/a2"), "n/a2.md", wiki.folder.style(), |page| {
+            wiki.folder.exact_text(page)
+        })
+        .unwrap();
     let journal = wiki.folder.state().join("move.json");
     private_file::dir(wiki.folder.state()).unwrap();
     let (writes, mut undone) = (plan.writes(), 0);
@@ -258,7 +263,10 @@ fn page_that_was_changed_after_a_killed_move_stays_at_its_new_place() {
     let wiki = Wiki::with(&[("a.md", "text"), ("b.md", "[[a]]")]);
     let root = wiki.folder.root().to_owned();
     let pages = wiki.pages();
-    let plan = moving::plan(&pages, pages.get(&path("a")).unwrap(), &path("c"), "c.md", &wiki.folder).unwrap();
+    let plan = moving::plan(&pages, pages.get(&path("a")).unwrap(), &path("c"), "c.md", wiki.folder.style(), |page| {
+        wiki.folder.exact_text(page)
+    })
+    .unwrap();
     for text in [Some("edited since"), None] {
         private_file::dir(wiki.folder.state()).unwrap();
         private_file::replace(&wiki.folder.state().join("move.json"), &serde_json::to_vec(&plan).unwrap()).unwrap();

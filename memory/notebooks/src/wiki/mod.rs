@@ -6,8 +6,7 @@
 mod cloud;
 mod current;
 mod digest;
-#[cfg(test)]
-mod edit_tests;
+mod error;
 mod folder;
 mod links;
 mod moving;
@@ -15,15 +14,19 @@ mod pages;
 mod path;
 mod recents;
 mod search;
-#[cfg(test)]
-mod tests;
 mod words;
 
 pub use cloud::{Term, cloud};
 pub use digest::{Area, Digest, MOST_BYTES};
-pub use folder::{Deleted, Moved, PageChange, PageText, WikiError, WikiFolder};
+pub use error::WikiError;
+pub use folder::{Deleted, Moved, PageChange, PageText, WikiFolder};
 pub use links::{Link, LinkStyle};
 pub use pages::{BrokenLink, Page, Pages};
 pub use path::{PagePath, PagePathError};
 pub use recents::Recents;
 pub use search::{Found, PageSearch};
+
+#[cfg(test)]
+mod edit_tests;
+#[cfg(test)]
+mod tests;

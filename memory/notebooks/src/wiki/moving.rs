@@ -13,7 +13,7 @@ use muninn_base::{page_files, private_file};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-use super::folder::{WikiError, WikiFolder};
+use super::error::WikiError;
 use super::links::{Link, LinkStyle, links};
 use super::pages::{Page, Pages, etag, page_bytes};
 use super::path::{EXTENSION, PagePath, folded};
@@ -95,15 +95,15 @@ impl Plan {
     }
 }
 
-/// Plans the move of a page to the file of a new path.
+/// Plans the move of a page to the file of a new path. `exact_text` reads a page as it is stored.
 pub(super) fn plan(
     pages: &Pages,
     moved: &Page,
     to: &PagePath,
     file: &str,
-    folder: &WikiFolder,
+    style: LinkStyle,
+    exact_text: impl Fn(&Page) -> Result<String, WikiError>,
 ) -> Result<Plan, WikiError> {
-    let style = folder.style();
     let after = pages.moved(&moved.path, to, file, style);
     let move_ = Move { pages, after: &after, from: &moved.path, to, style };
     let mut plan = Plan { from: moved.file.clone(), to: file.to_owned(), files: BTreeMap::new() };
@@ -112,7 +112,7 @@ pub(super) fn plan(
         if changes.is_empty() && page.path != moved.path {
             continue;
         }
-        let before = folder.exact_text(page)?;
+        let before = exact_text(page)?;
         let after = move_.apply(page, &before, changes)?;
         let change = Change { etag: etag(after.as_bytes()), before, after };
         plan.files.insert(page.file.clone(), change);

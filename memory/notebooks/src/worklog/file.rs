@@ -12,8 +12,8 @@ use muninn_text::redact::redact;
 use serde::Serialize;
 use thiserror::Error;
 
+use super::gossip::gossip;
 use super::mutation::Mutation;
-use super::parsed::gossip;
 use super::{FAILURES_BEFORE_MUTATION, FILE};
 
 /// The most lines and characters of one text.

@@ -15,19 +15,13 @@
 
 mod archive;
 mod file;
+mod gossip;
+mod limits;
 mod mutation;
 mod parsed;
-#[cfg(test)]
-mod tests;
 
 pub use archive::{Archived, CORRECTIONS, FOLDER};
 pub use file::{Appended, SessionHeader, Tail, Worklog, WorklogError};
+pub use limits::{FAILURES_BEFORE_MUTATION, FILE, HANDOVER_LINES};
 pub use mutation::{Mutation, MutationKind, UnknownMutation};
 pub use parsed::{ParsedMutation, ParsedWorklog};
-
-/// The file's name, in the root of a worktree.
-pub const FILE: &str = "JOURNAL.md";
-/// The number of last lines that an agent reads first.
-pub const HANDOVER_LINES: usize = 50;
-/// The number of consecutive failures after which an agent declares a mutation.
-pub const FAILURES_BEFORE_MUTATION: u32 = 3;

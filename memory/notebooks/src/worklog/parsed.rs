@@ -5,10 +5,9 @@ use std::io::{BufRead as _, BufReader};
 use serde::Serialize;
 
 use super::file::{Worklog, WorklogError};
+use super::gossip::{BULLETS, gossip};
 use super::mutation::{Mutation, MutationKind};
 
-/// What can stand before a line's text.
-const BULLETS: [char; 4] = ['-', '*', '·', ' '];
 /// The longest line that is read, in bytes; the rest of a longer one is skipped.
 const MOST_LINE: usize = 4 << 10;
 
@@ -131,12 +130,6 @@ impl ParsedWorklog {
             !mutation.failed_on.is_empty() && !mutation.switching_to.is_empty()
         }));
     }
-}
-
-/// The discovery that a line tells.
-pub(super) fn gossip(line: &str) -> Option<&str> {
-    let text = line.trim_start_matches(BULLETS).strip_prefix("GOSSIP:")?;
-    Some(text.trim())
 }
 
 /// The tool that a line wishes for.

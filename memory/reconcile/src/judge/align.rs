@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::tokens::{Kind, Token};
+use super::kind::{Kind, Token};
 use super::words;
 
 /// Tokens before which a heading must end.

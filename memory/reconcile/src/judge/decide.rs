@@ -2,7 +2,7 @@
 
 use super::align::Alignment;
 use super::features::features;
-use super::tokens::{Kind, Token};
+use super::kind::{Kind, Token};
 use super::{FittedJudge, Judgement, ParsedText, Relation};
 
 /// Thresholds by cost: a wrong merge loses a statement, a needless conflict costs a person a minute.

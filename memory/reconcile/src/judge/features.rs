@@ -4,10 +4,11 @@
 
 use std::ops::Range;
 
+use muninn_text::embed::{StaticVectors, dot, normalise};
+
 use super::ParsedText;
 use super::align::{Alignment, heading};
-use super::tokens::{Kind, Token};
-use muninn_text::embed::{StaticVectors, dot, normalise};
+use super::kind::{Kind, Token};
 
 /// Values by name, sorted by name.
 pub(super) type Features = Vec<(&'static str, f32)>;

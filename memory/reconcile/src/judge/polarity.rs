@@ -3,7 +3,7 @@
 //! The polarity of a clause is negative if it has an odd number of negations. Tokens after `without`, `instead of` or
 //! `rather than`, after `over` if the text has `prefer`, and after `replace` or `change from` have the opposite polarity.
 
-use super::tokens::{Kind, Token};
+use super::kind::{Kind, Token};
 
 /// Sets the polarity of each token.
 pub(super) fn assign(tokens: &mut [Token]) {

@@ -4,11 +4,12 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use muninn_text::embed::StaticVectors;
 use regex::Regex;
 use rust_stemmers::{Algorithm, Stemmer};
 
+use super::kind::{Kind, Token, Word};
 use super::{polarity, quantity, words};
-use muninn_text::embed::StaticVectors;
 
 /// Maximum number of tokens that are read. Alignment costs the product of both lengths, and no useful statement is longer.
 pub(super) const MOST_TOKENS: usize = 400;
@@ -16,29 +17,6 @@ pub(super) const MOST_TOKENS: usize = 400;
 /// The norm of a word's vector from which the word counts as rare. The vectors are trained so that frequent words are
 /// short; the norm takes the place of an inverse document frequency.
 const RARE: f32 = 1.5;
-
-/// The kind of a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
-    /// A number, a version or a quantity.
-    Number,
-    /// A name in code: an identifier, a path, a command, a setting.
-    Name,
-    /// A content word.
-    Word,
-    /// `not`, `without`, `disabled`.
-    Negation,
-    /// `must`, `may`.
-    Modality,
-    /// A word of a change: `replaces`, `now`.
-    Cue,
-    /// `>=`, `=`.
-    Operator,
-    /// A function word.
-    Function,
-    /// A colon, which ends a heading.
-    Colon,
-}
 
 impl Kind {
     /// The kinds that can differ, without function words.
@@ -65,27 +43,6 @@ impl Kind {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Token {
-    /// The written form, for reasons and vectors.
-    pub(super) surface: Box<str>,
-    /// The form that is compared: a stem, a name in lower case, a quantity in base units.
-    pub(super) normal: Box<str>,
-    pub(super) kind: Kind,
-    /// Weight by kind and rarity, from 0 to 1.
-    pub(super) weight: f32,
-    /// Whether the word only says `not`.
-    pub(super) is_plain_negation: bool,
-    /// Whether the word begins with a capital inside a sentence.
-    pub(super) is_proper: bool,
-    /// Whether the token is a number used as an identifier: `RFC 7231`, `#12`.
-    pub(super) is_id: bool,
-    /// The number of the clause.
-    pub(super) clause: usize,
-    /// Whether the statement is against what the token names; see [`super::polarity`].
-    pub(super) is_against: bool,
-}
-
 /// Number of words that a thread remembers. Texts about one project use the same words again and again.
 const MOST_WORDS: usize = 1 << 15;
 /// Maximum length of a remembered word, in bytes.
@@ -93,14 +50,6 @@ const LONGEST_WORD: usize = 64;
 
 thread_local! {
     static WORDS: RefCell<HashMap<Box<str>, Word>> = RefCell::default();
-}
-
-/// The parts of a token that depend on the written word alone. They are most of the work.
-#[derive(Debug, Clone)]
-struct Word {
-    stem: Box<str>,
-    /// From 0 to 1.
-    rarity: f32,
 }
 
 impl Word {

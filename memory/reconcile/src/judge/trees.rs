@@ -3,9 +3,8 @@
 //! The score of a class is the sum of one leaf per tree, and the probabilities are the softmax of the scores (Friedman,
 //! "Greedy Function Approximation: A Gradient Boosting Machine", 2001). `memory/training/judge/fit.py` writes the file.
 
-use serde::Deserialize;
-
 use muninn_text::embed::LoadError;
+use serde::Deserialize;
 
 static SHIPPED: &str = include_str!("trees.json");
 
@@ -29,7 +28,7 @@ struct Class {
 
 /// The trees of all classes: contradiction, duplicate, neither.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Forest {
+pub(crate) struct Forest {
     /// Names of the features, in their order.
     #[cfg(test)]
     pub(super) features: Vec<String>,

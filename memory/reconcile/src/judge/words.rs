@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::tokens::Kind;
+use super::kind::Kind;
 
 const STOP: &str = "a an the of to in on at for by with from as is are was were am be been being it its this that these \
     those and or if then so such which who whom whose when where while will would do does did done has have had having \
@@ -85,7 +85,7 @@ const FOREIGN: &str = "der das und ist nicht ein eine mit auf wird nur kein kein
 /// Attributes of a word by the lists.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Entry {
-    pub(super) kind: Option<Kind>,
+    pub(crate) kind: Option<Kind>,
     /// Whether the word only says `not`.
     pub(super) is_plain_negation: bool,
     /// Whether a number after the word is a name.

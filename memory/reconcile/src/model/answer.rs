@@ -1,11 +1,11 @@
 //! Parses a model's answer about a batch of pairs, strictly.
 
+use muninn_text::model::answer::{plain, without_fence};
 use serde::Deserialize;
 use thiserror::Error;
 
 use super::ModelVerdict;
 use crate::judge::Relation;
-use muninn_text::model::answer::{plain, without_fence};
 
 /// Maximum length of a reason, in bytes.
 const LONGEST_REASON: usize = 200;

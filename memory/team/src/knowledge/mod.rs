@@ -18,89 +18,23 @@ mod check;
 mod conflict;
 mod front;
 mod import;
+mod limits;
 mod list;
 mod listing;
+mod load;
 pub mod metis;
 mod new;
 mod section;
 mod write;
 
-use muninn_base::RelPath;
-use muninn_base::stamp::Stamp;
-use muninn_repo_tools::{Worktree, read_text};
-use muninn_text::redact::redact;
-
-pub use self::check::{Finding, FindingKind, check};
-pub use self::front::{Front, KEYS, Problem, ProblemKind, front};
-pub use self::import::{ImportError, ImportReport, RefusedFile, import};
-pub use self::list::{ListedFile, MetisInfo, list};
-pub use self::new::{Draft, NewError, create};
-pub use self::section::items;
-pub use self::write::WriteError;
-
-pub use self::listing::{Bounds, Listing, MarkdownFile};
-use crate::memories::LoadedMemories;
-
-/// The folder of a worktree's knowledge.
-pub const ROOT: &str = ".muninn/knowledge";
-const MAX_FILE_BYTES: u64 = 1 << 20;
-const MAX_FILES: usize = 2_000;
-const MAX_TOTAL_BYTES: u64 = 16 << 20;
-
-/// The file that `muninn init` creates, so that git keeps the folder. Unchanged, it is not loaded as knowledge.
-pub const PLACEHOLDER: &str = "---\ntype: convention\ndomain: muninn\nconfidence: high\nsource: muninn init\n---\n\
-# What goes into this folder\n\n\
-One Markdown file for each thing that the code does not say by itself: conventions, decisions, words of the domain.\n\
-Muninn adds the sections that match a question to the prompt.\n";
-
-/// Returns whether a text is that of the file which `muninn init` creates.
-pub fn is_placeholder(text: &str) -> bool {
-    text.trim_end().lines().eq(PLACEHOLDER.lines())
-}
-
-/// Loads all knowledge.
-pub fn load(worktree: &Worktree) -> LoadedMemories {
-    let listing = Listing::of_worktree(worktree);
-    let mut loaded = LoadedMemories {
-        notes: listing.skipped.iter().map(ToString::to_string).collect(),
-        ..LoadedMemories::default()
-    };
-    for listed in &listing.files {
-        match read_text(worktree, &listed.path, MAX_FILE_BYTES) {
-            Ok(file) => take(&mut loaded, &listed.path, &file.text),
-            Err(error) => loaded.notes.push(format!("knowledge skipped: {error}")),
-        }
-    }
-    let metis = metis::load(worktree, MAX_TOTAL_BYTES.saturating_sub(listing.bytes));
-    loaded.items.extend(metis.items);
-    loaded.notes.extend(metis.notes);
-    loaded.stamps = listing.files.iter().map(Stamp::from).collect();
-    loaded.stamps.extend(metis.stamps);
-    loaded
-}
-
-fn take(loaded: &mut LoadedMemories, path: &RelPath, text: &str) {
-    if is_placeholder(text) {
-        return;
-    }
-    let text = redact(text);
-    let read = front(&text);
-    if !read.understood {
-        loaded.notes.push(format!("{path}: invalid front matter, read as plain Markdown"));
-    }
-    if let Some(line) = conflict::first_marker(&text) {
-        loaded.notes.push(format!("{path}:{line}: git conflict markers, read as text"));
-    }
-    loaded.items.extend(items(path, &read));
-}
-
-/// Stamps of the files, in loading order.
-pub fn stamps(worktree: &Worktree) -> Vec<Stamp> {
-    let listing = Listing::of_worktree(worktree);
-    let mut stamps: Vec<Stamp> = listing.files.iter().map(Stamp::from).collect();
-    stamps.extend(metis::stamps(worktree));
-    stamps
-}
-
-#[cfg(test)]
-mod tests;
+pub use check::{Finding, FindingKind, check};
+pub use front::{Front, KEYS, Problem, ProblemKind, front};
+pub use import::{ImportError, ImportReport, RefusedFile, import};
+pub use limits::ROOT;
+pub(super) use limits::{MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES};
+pub use list::{ListedFile, MetisInfo, list};
+pub use listing::{Bounds, Listing, MarkdownFile};
+pub use load::{PLACEHOLDER, is_placeholder, load, stamps};
+pub use new::{Draft, NewError, create};
+pub use section::items;
+pub use write::WriteError;

@@ -4,15 +4,13 @@
 //! a lock, so that several processes share one budget. The maximum cost of a call is reserved before the call and
 //! replaced by its actual cost afterwards. If the process is killed in between, the reservation counts as spent.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use jiff::civil::Date;
+use muninn_base::private_file;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-use muninn_base::private_file;
 
 /// A budget for each day.
 #[derive(Debug, Clone)]

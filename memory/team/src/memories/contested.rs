@@ -2,19 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde::{Deserialize, Serialize};
-
+use super::conflict_side::ConflictSide;
 use super::memory::Memory;
 use crate::records::{Body, Record, RecordStatus, kinds};
-
-/// An open conflict, as one of its sides refers to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConflictSide {
-    /// The conflict's id.
-    pub conflict: String,
-    /// The source of the memory on the other side.
-    pub other: String,
-}
 
 /// The conflicts of all files.
 #[derive(Default)]

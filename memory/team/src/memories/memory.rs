@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use muninn_base::RelPath;
 use serde::{Deserialize, Serialize};
 
-use super::contested::ConflictSide;
+use super::conflict_side::ConflictSide;
 use crate::records::{Moment, Superseded};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,9 +47,9 @@ pub struct Memory {
     pub confidence: Option<f32>,
     /// The author of a record, if known.
     pub author: Option<String>,
-    /// Globs of the files that a section is about, from its front matter; see [`Memories::applies_to`].
+    /// Globs of the files that a section is about, from its front matter; see `Memories::applies_to`.
     ///
-    /// [`Memories::applies_to`]: crate::Memories::applies_to
+    /// `Memories::applies_to`: crate::Memories::applies_to
     #[serde(default)]
     pub applies_to: Vec<String>,
     /// A record's type, such as `learning`.

@@ -1,5 +1,6 @@
 //! Memories: sections of knowledge and records, redacted, with their metadata.
 
+mod conflict_side;
 mod contested;
 mod loaded;
 mod memory;
@@ -7,8 +8,8 @@ mod newest;
 mod record;
 mod skipped;
 
+pub use conflict_side::ConflictSide;
 pub use contested::ConflictPairs;
-pub use contested::ConflictSide;
 pub use loaded::LoadedMemories;
 pub use memory::{CitedFile, Memory, MemoryKind};
 pub use record::FILES_TOUCHED;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::kinds::{self, Body};
 use super::moment::Moment;
 use super::record::Record;
-use super::status::Superseded;
+use super::superseded::Superseded;
 
 /// The decision on each conflict. If several people decided one conflict, the latest decision holds.
 #[derive(Debug, Clone, Default)]

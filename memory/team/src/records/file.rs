@@ -11,11 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::home::Home;
 use super::lines;
+use super::paths::MAIN;
 use super::record::Record;
-use super::withdrawn::WithdrawnRecords;
+use super::withdrawn_records::WithdrawnRecords;
 
-/// The file of main memory, relative to the root of a repository, as are the other paths here.
-pub const MAIN: &str = ".muninn/memory/main.jsonl";
 /// The file that lists the open conflicts of main.
 pub const CONFLICTS: &str = ".muninn/memory/conflicts.jsonl";
 /// The git attributes of the team's files.
@@ -71,7 +70,7 @@ impl RecordFile {
     ///
     /// # Errors
     ///
-    /// As for [`Self::open`], and if the file has more than `most` bytes.
+    /// As for `Self::open`, and if the file has more than `most` bytes.
     pub fn open_within(&self, home: &Home, most: u64) -> io::Result<File> {
         let file = self.open(home)?;
         if file.metadata()?.len() > most {

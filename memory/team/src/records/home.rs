@@ -4,15 +4,14 @@
 //! because the rest of the repository belongs to the user. In a directory they are at the top. Only a repository has
 //! branches; in a directory every file counts.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use muninn_base::{RelPath, private_file};
 use muninn_repo_tools::{Checkout, ReferenceError, Worktree};
 
 use super::record::Origin;
-use super::segment::SegmentError;
+use super::segment_error::SegmentError;
 
 /// The location of records.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,13 +10,13 @@ use super::moment::Moment;
 /// Defines a struct for each record type, and [`Body`] over all of them. Empty members are not written, and absent
 /// members are empty.
 macro_rules! kinds {
-    ($($(#[$doc:meta])+ $name:literal => $kind:ident { $($(#[$about:meta])+ $field:ident: $type:ty,)+ })+) => {
+    ($($(#[$doc:meta])* $name:literal => $kind:ident { $($(#[$about:meta])* $field:ident: $type:ty,)+ })+) => {
         $(
-            $(#[$doc])+
+            $(#[$doc])*
             #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
             #[serde(default)]
             pub struct $kind {
-                $($(#[$about])+ #[serde(skip_serializing_if = "is_empty")] pub $field: $type,)+
+                $($(#[$about])* #[serde(skip_serializing_if = "is_empty")] pub $field: $type,)+
             }
         )+
 
@@ -24,7 +24,7 @@ macro_rules! kinds {
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(tag = "type")]
         pub enum Body {
-            $($(#[$doc])+ #[serde(rename = $name)] $kind($kind),)+
+            $($(#[$doc])* #[serde(rename = $name)] $kind($kind),)+
             /// A type of a later version. All its members are kept as unknown members.
             #[serde(untagged)]
             Other {

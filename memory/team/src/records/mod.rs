@@ -11,35 +11,40 @@ pub mod kinds;
 pub mod lines;
 mod members;
 mod moment;
+mod paths;
 mod reconciled;
 mod record;
 mod same;
 mod segment;
+mod segment_error;
 mod source;
 mod spool;
 mod statement;
 mod status;
+mod superseded;
 mod withdrawn;
-
-#[cfg(test)]
-mod tests;
+mod withdrawn_records;
 
 pub(crate) use archive::is_pruned;
 pub use archive::{ARCHIVE, PRUNED};
 pub(crate) use decisions::{Decision, Decisions};
-pub use file::{ATTRIBUTES, CONFLICTS, MAIN, PATTERNS, RecordFile};
+pub use file::{ATTRIBUTES, CONFLICTS, PATTERNS, RecordFile};
 pub use home::Home;
 pub use kinds::Body;
 pub use moment::Moment;
+pub use paths::MAIN;
 pub use reconciled::RECONCILED;
 pub(crate) use reconciled::ReconciledSegments;
 pub use record::{InvalidRecord, Origin, Record};
 pub use same::{Links, ordered};
-pub use segment::create_new_file;
-pub use segment::{SESSIONS, SegmentError, SegmentWrite, Segments};
+pub use segment::{SESSIONS, SegmentWrite, Segments, create_new_file};
+pub use segment_error::SegmentError;
 pub use source::Source;
 pub use spool::{Durability, Flushed, PendingRecords, Sessions, Spool, SpoolError, SpoolView};
 pub use statement::{Statement, refers_to_its_file};
-pub use status::Superseded;
 pub use status::{RecordReferences, RecordStatus};
-pub use withdrawn::WithdrawnRecords;
+pub use superseded::Superseded;
+pub use withdrawn_records::WithdrawnRecords;
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! A record of memory.
 
+use muninn_base::Clock;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use ulid::Ulid;
@@ -8,7 +9,6 @@ use super::kinds::{Body, Conflict};
 use super::members::{Members, Unknown};
 use super::moment::Moment;
 use super::source::Source;
-use muninn_base::Clock;
 
 /// A statement that was learned, decided or withdrawn: one line of a file.
 ///

@@ -40,7 +40,7 @@ impl Links {
             Body::Distinct(kinds::Distinct { left, right, .. }) => _ = self.distinct.insert(ordered(left, right)),
             Body::Conflict(kinds::Conflict { left, right, .. }) => _ = self.disputed.insert(ordered(left, right)),
             Body::Supersedes(kinds::Supersedes { older, newer: Some(newer), .. }) => {
-                _ = self.replaced.insert(ordered(older, newer))
+                _ = self.replaced.insert(ordered(older, newer));
             }
             Body::Pattern(kinds::Pattern { pattern, entities, .. }) if !pattern.is_empty() && !record.id.is_empty() => {
                 let entities: BTreeSet<&str> = entities.iter().map(String::as_str).collect();

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use muninn_base::private_file::{self, sync_dir};
 use muninn_base::{Links, read_regular};
-use thiserror::Error;
 
 use super::home::Home;
+use super::segment_error::SegmentError;
 
 /// The folder of segments, relative to the root of a repository.
 pub const SESSIONS: &str = ".muninn/memory/sessions";
@@ -28,27 +28,6 @@ pub enum SegmentWrite {
     Present,
     /// Another segment has this name.
     NameTaken,
-}
-
-/// Why a segment could not be written.
-#[derive(Debug, Error)]
-pub enum SegmentError {
-    /// The path is a link or a file. Links are refused because a repository is not trusted.
-    #[error("cannot write records to {}: not a directory of its own", path.display())]
-    NotADirectory { path: PathBuf },
-    /// The repository has no `.muninn`.
-    #[error("{} does not exist: run `muninn init`", path.display())]
-    NotInitialised {
-        /// The missing path.
-        path: PathBuf,
-    },
-    /// A file system error.
-    #[error("cannot write records to {}", path.display())]
-    Io {
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
 }
 
 impl Segments {

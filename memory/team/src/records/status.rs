@@ -2,13 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde::{Deserialize, Serialize};
-
 use super::decisions::Decisions;
 use super::kinds::{self, Body};
-use super::moment::Moment;
 use super::record::Record;
 use super::same::{Links, Representatives, ordered};
+use super::superseded::Superseded;
 
 /// References between records, collected from files in any order.
 #[derive(Debug, Clone, Default)]
@@ -18,25 +16,6 @@ pub struct RecordReferences {
     /// Ids of deleted records.
     forgotten: Vec<String>,
     superseded: HashMap<String, Superseded>,
-}
-
-/// The end of a record's validity, and its successor.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Superseded {
-    /// End of validity, RFC 3339; empty if not given.
-    pub until: Moment,
-    /// The successor's id; `None` if not given.
-    pub by: Option<String>,
-    /// The person who decided it; `None` for rules.
-    pub author: Option<String>,
-    /// The evidence, or the person's note.
-    pub reason: Option<String>,
-}
-
-impl Superseded {
-    fn order(&self) -> (&Moment, bool, Option<&str>) {
-        (&self.until, self.by.is_none(), self.by.as_deref())
-    }
 }
 
 /// The status of records: which are recalled, and which represent others. It covers all files.

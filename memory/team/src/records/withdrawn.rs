@@ -11,15 +11,16 @@ use std::rc::Rc;
 
 use muninn_base::RelPath;
 use muninn_repo_tools::{CommitFile, ObjectId, ReferenceError, RevertReader, RevertedCommit, Worktree};
-use serde::{Deserialize, Serialize};
 
-use super::file::{MAIN, RecordFile};
+use super::file::RecordFile;
 use super::home::Home;
 use super::kinds::{self, Body};
 use super::lines;
+use super::paths::MAIN;
 use super::reconciled::{RECONCILED, ReconciledSegments};
 use super::record::Record;
 use super::segment::{SESSIONS, Segments};
+use super::withdrawn_records::WithdrawnRecords;
 
 /// The folder of all files of records.
 const MEMORY: &str = ".muninn/memory";
@@ -34,10 +35,6 @@ struct RecordHistory {
     /// The ids of the records in each file that was read, by its content.
     ids: HashMap<ObjectId, Rc<HashSet<String>>>,
 }
-
-/// The ids of the records that the checkout withdraws.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct WithdrawnRecords(BTreeSet<String>);
 
 impl WithdrawnRecords {
     /// The withdrawn records of a home; none outside of a repository. Reads the commits since the first reconciliation.

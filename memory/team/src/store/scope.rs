@@ -27,7 +27,7 @@ use crate::records::{
 
 /// Cached facts about files and branches.
 #[derive(Debug, Default)]
-pub(super) struct Scope {
+pub(crate) struct Scope {
     checkout: Checkout,
     recorded: SpoolView,
     /// Whether branches, or commits of a detached HEAD, belong to the checkout.

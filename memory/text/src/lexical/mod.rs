@@ -11,16 +11,17 @@ mod normal;
 pub mod script_texts;
 mod scripts;
 mod stop;
-#[cfg(test)]
-mod token_tests;
 mod tokens;
+mod word;
 
-pub use arena::Arena;
-pub use arena::bytes;
+pub use arena::{Arena, bytes};
 pub use bm25::{Bm25, Bm25Builder, idf, saturation};
 pub use inverted::{DocId, Inverted, InvertedBuilder, Keep};
 pub use normal::normalised;
 pub use scripts::{is_mark, is_unspaced};
 pub use stop::{is_stop_word, is_stop_word_of};
-pub use tokens::runs;
-pub use tokens::{Tokenizer, Word, content_terms, counted, has_terms_of, question_terms, words};
+pub use tokens::{Tokenizer, content_terms, counted, has_terms_of, question_terms, runs};
+pub use word::{Word, words};
+
+#[cfg(test)]
+mod token_tests;

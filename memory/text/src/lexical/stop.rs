@@ -1,6 +1,6 @@
 //! Stop words of questions.
 
-use super::tokens::{Word, words};
+use super::word::{Word, words};
 
 /// English function words, question words and verbs of requests. Sorted, for binary search.
 #[rustfmt::skip]

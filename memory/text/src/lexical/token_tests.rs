@@ -3,7 +3,8 @@
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::script_texts::SCRIPTS;
-use super::tokens::{Tokenizer, content_terms, question_terms, words};
+use super::tokens::{Tokenizer, content_terms, question_terms};
+use super::word::words;
 
 fn terms(text: &str) -> Vec<String> {
     let mut terms = Vec::new();

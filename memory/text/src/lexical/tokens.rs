@@ -16,8 +16,9 @@ use std::collections::HashMap;
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::normal::{fold, normalised};
-use super::scripts::{is_emoji, is_mark, is_single_word, is_unspaced, word_end, word_start};
+use super::scripts::{is_emoji, is_mark, is_single_word, is_unspaced};
 use super::stop::is_stop_word_of;
+use super::word::{Word, words};
 use crate::redact::is_wordy;
 
 /// The version of the terms. It is part of the version of every stored index of terms: see the users of
@@ -47,14 +48,6 @@ pub struct Tokenizer {
     stemmer: Stemmer,
     stems: HashMap<Box<str>, Box<str>>,
     lower: String,
-}
-
-/// A word of a text: letters with their marks, digits and underscores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Word<'a> {
-    pub text: &'a str,
-    /// Byte offset in the text.
-    pub start: usize,
 }
 
 /// The side of a search that terms are for.
@@ -224,16 +217,6 @@ fn without_stop_words(text: &str) -> String {
     }
     kept.push_str(&text[end..]);
     kept
-}
-
-/// The words of a text, in order.
-pub fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
-    let mut rest = 0;
-    std::iter::from_fn(move || {
-        let start = rest + word_start(&text[rest..])?;
-        rest = start + word_end(&text[start..]);
-        Some(Word { text: &text[start..rest], start })
-    })
 }
 
 /// The runs of a word that are written with or without spaces between words, in turn.

@@ -5,4 +5,4 @@ mod scan;
 mod small;
 
 pub use index::{MOST_BYTES_HELD, VectorIndex, cosines};
-pub use small::{bytes, cosine};
+pub use small::bytes;

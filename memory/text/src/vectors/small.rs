@@ -22,7 +22,7 @@ fn byte(value: f32) -> i8 {
 
 /// Returns the cosine of a query of unit length and a vector of bytes; 0 for the zero vector.
 #[inline(always)]
-pub fn cosine(query: &[f32], vector: &[i8]) -> f32 {
+pub(crate) fn cosine(query: &[f32], vector: &[i8]) -> f32 {
     let (queries, query_rest) = query.as_chunks::<LANES>();
     let (vectors, vector_rest) = vector.as_chunks::<LANES>();
     // Separate sums, because the compiler must not reorder additions of floats.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::language::Language;
-
 use muninn_base::Until;
+
+use super::language::Language;
 
 /// The limits and options of parsing one text.
 #[derive(Debug, Clone, Copy)]

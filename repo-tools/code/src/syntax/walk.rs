@@ -3,6 +3,7 @@
 //! The pass uses a cursor and explicit stacks, so a file with a million nested brackets needs heap memory but no deep
 //! call stack.
 
+use muninn_base::Until;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::imports::{self, ImportForm};
@@ -11,8 +12,6 @@ use super::parsed::{Definition, DefinitionKind, Import, Lines, Parsed, Reference
 use super::resolve::Resolved;
 use super::spec::When;
 use super::table::{Child, DefRule, Entry, Table, field_flag, flag};
-
-use muninn_base::Until;
 
 /// Maximum length of a name, in bytes.
 const MAX_NAME: usize = 200;

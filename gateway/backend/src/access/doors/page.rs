@@ -15,7 +15,7 @@ const COLUMNS: [(CallerKind, &str); 8] = [
 ];
 
 /// Renders the table. `reached_by`: the routes and tools of a door.
-pub(crate) fn table(reached_by: impl Fn(Door) -> Vec<String>) -> String {
+pub fn table(reached_by: impl Fn(Door) -> Vec<String>) -> String {
     let heads = COLUMNS.map(|(_, head)| format!(" {head} |")).concat();
     let mut page = format!("| door | reached by |{heads}\n|---|---|{}\n", "---|".repeat(COLUMNS.len()));
     for row in &TABLE {
@@ -31,6 +31,6 @@ pub(crate) fn table(reached_by: impl Fn(Door) -> Vec<String>) -> String {
     page
 }
 
-pub(crate) fn doors() -> impl Iterator<Item = Door> {
+pub fn doors() -> impl Iterator<Item = Door> {
     TABLE.iter().map(|row| row.door)
 }

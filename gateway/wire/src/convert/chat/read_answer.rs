@@ -9,8 +9,7 @@ use super::super::ReadAnswer;
 use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop, Usage};
 use super::calls::Calls;
 use super::thinking;
-use crate::failure;
-use crate::{Element, Joiner, Members, Piece};
+use crate::{Element, Joiner, Members, Piece, failure};
 
 /// The reader of one answer.
 ///

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::super::answer::{Block, BlockKind, Failure, Usage};
-use super::super::ids;
+use super::super::{NameRule, ids};
 use super::CALL;
 
 #[derive(Serialize)]
@@ -163,3 +163,6 @@ pub(super) fn error_body(failure: &Failure) -> ErrorBody<'_> {
     let (r#type, code) = failure.kind.openai();
     ErrorBody { error: Error { message: &failure.message, r#type, param: (), code } }
 }
+
+/// The rule for the names of tools.
+pub(super) const NAME_RULE: NameRule = NameRule { longest: 64, plain: false };

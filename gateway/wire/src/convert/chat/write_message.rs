@@ -10,7 +10,7 @@ use super::super::request::{
 };
 use super::super::{NO_RESULT, ToolNames};
 use super::THINKING;
-use super::write_request::NAME_RULE;
+use super::shape::NAME_RULE;
 
 /// The heading of a result without a call.
 const ORPHAN: &str = "Result of an earlier tool call:";

@@ -6,11 +6,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, OutputShape, Reasoning, Request, Tool, ToolChoice};
-use super::super::{NameRule, ToolNames, empty_schema};
+use super::super::{ToolNames, empty_schema};
+use super::shape::NAME_RULE;
 use super::write_message::{self, Message};
-
-/// The rule for the names of tools.
-pub(super) const NAME_RULE: NameRule = NameRule { longest: 64, plain: false };
 
 /// The longest `user` and `prompt_cache_key` that OpenAI accepts, in characters.
 const LONGEST_LABEL: usize = 64;

@@ -10,8 +10,7 @@ use super::super::ReadAnswer;
 use super::super::answer::{BlockKind, Event, Failure, Stop};
 use super::usage::Counts;
 use super::{REDACTED, SEAL};
-use crate::failure;
-use crate::{Joiner, Members, Piece, Text};
+use crate::{Joiner, Members, Piece, Text, failure};
 
 /// The largest number of open blocks. In a valid stream, one block is open at a time.
 const MOST_OPEN: usize = 64;

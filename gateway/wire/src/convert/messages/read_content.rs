@@ -74,7 +74,7 @@ fn block<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropp
             seal: members.string("signature").filter(|seal| !seal.is_empty()),
         })),
         "redacted_thinking" => {
-            parts.push(Part::Thinking(Thinking { text: Cow::Borrowed(""), seal: members.string("data") }))
+            parts.push(Part::Thinking(Thinking { text: Cow::Borrowed(""), seal: members.string("data") }));
         }
         "tool_use" => parts.push(Part::ToolCall(ToolCall {
             id: id(members, "id"),

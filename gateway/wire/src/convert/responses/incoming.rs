@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::super::ConvertError;
 use super::super::answer::{BlockKind, Event, Usage};
 use crate::{Joiner, Members, Text};
 
@@ -127,4 +128,16 @@ pub(super) fn read_usage(usage: &Members<'_>) -> Usage {
         output: usage.parse("output_tokens"),
         reasoning: detail("output_tokens_details", "reasoning_tokens"),
     }
+}
+
+/// Returns the error for a field that needs state of the client's vendor: a stored conversation or a background answer.
+pub(super) fn held_elsewhere(field: &'static str) -> ConvertError {
+    ConvertError::HeldElsewhere { field, format: "responses" }
+}
+
+/// Returns a type's name for the name of a dropped field. Other text becomes `unknown`, because a dropped field's name
+/// must not contain a value.
+pub(super) fn kind_name(kind: &str) -> &str {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    if !kind.is_empty() && kind.len() <= 64 && kind.bytes().all(plain) { kind } else { "unknown" }
 }

@@ -15,9 +15,8 @@ use super::super::answer::{BlockKind, Event, Failure, Stop};
 use super::super::request::OUR_SEAL;
 use super::incoming::{Item, Kind, State, close_block, emit, read_usage};
 use super::{SEAL, flat_name};
-use crate::failure;
 use crate::surrogates::well_formed;
-use crate::{Element, Joiner, Members, Text};
+use crate::{Element, Joiner, Members, Text, failure};
 
 /// The reader of one answer.
 #[derive(Default)]

@@ -8,18 +8,11 @@ use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
 use super::super::{ConvertError, check_content, ids, raw_result};
-use super::read_request::held_elsewhere;
+use super::incoming::{held_elsewhere, kind_name};
 use super::tools::{SEARCH, Tools};
 use super::{CALL, flat_name};
 use crate::scan::{Conversation, Element};
 use crate::{Members, ParseError};
-
-/// Returns a type's name for the name of a dropped field. Other text becomes `unknown`, because a dropped field's name
-/// must not contain a value.
-pub(super) fn kind_name(kind: &str) -> &str {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
-    if !kind.is_empty() && kind.len() <= 64 && kind.bytes().all(plain) { kind } else { "unknown" }
-}
 
 /// The values that are read from items.
 pub(super) struct Items<'a> {
@@ -190,7 +183,7 @@ impl<'a> Items<'a> {
 }
 
 /// Returns an item's type. The type of an item without one is derived from its members.
-fn kind<'a>(members: &Members<'a>) -> Cow<'a, str> {
+pub(crate) fn kind<'a>(members: &Members<'a>) -> Cow<'a, str> {
     members.string("type").unwrap_or_else(|| {
         let has = |key| members.get(key).is_some();
         match () {

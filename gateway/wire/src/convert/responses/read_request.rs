@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::super::request::{Dropped, Message, OutputShape, Part, Request, Speaker};
 use super::super::{AnswerContext, ConvertError};
+use super::incoming::held_elsewhere;
 use super::read_items::Items;
 use crate::scan::Body;
 use crate::{Members, ParseError};
@@ -41,11 +42,6 @@ pub(in super::super) fn read_request<'a>(
         request.reasoning.effort = items.effort;
     }
     Ok(request)
-}
-
-/// Returns the error for a field that needs state of the client's vendor: a stored conversation or a background answer.
-pub(super) fn held_elsewhere(field: &'static str) -> ConvertError {
-    ConvertError::HeldElsewhere { field, format: "responses" }
 }
 
 fn refuse_held_state(members: &Members<'_>) -> Result<(), ConvertError> {
@@ -136,7 +132,7 @@ fn include(wanted: &[Cow<'_, str>], dropped: &mut Dropped) {
     for name in wanted {
         // Sealed thinking is always included.
         if name != "reasoning.encrypted_content" {
-            dropped.add(format!("include.{}", super::read_items::kind_name(name)));
+            dropped.add(format!("include.{}", super::incoming::kind_name(name)));
         }
     }
 }

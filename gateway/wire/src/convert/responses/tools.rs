@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::super::request::{Dropped, Tool, ToolChoice};
 use super::super::{SpecialKind, SpecialTool};
 use super::flat_name;
-use super::read_items::kind_name;
+use super::incoming::kind_name;
 use crate::{Element, Members};
 
 /// The schema of the function that replaces a custom tool: one string.

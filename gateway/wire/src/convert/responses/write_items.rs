@@ -12,7 +12,7 @@ use super::super::request::{
 };
 use super::super::{NO_RESULT, ToolNames};
 use super::SEAL;
-use super::write_request::NAME_RULE;
+use super::names::NAME_RULE;
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]

@@ -7,11 +7,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, JsonStr, OutputShape, Part, Reasoning, Request, Speaker, Tool, ToolChoice};
-use super::super::{NameRule, ToolNames, empty_schema};
+use super::super::{ToolNames, empty_schema};
+use super::names::NAME_RULE;
 use super::write_items::{Item, items};
-
-/// The rule for the names of tools.
-pub(super) const NAME_RULE: NameRule = NameRule { longest: 64, plain: false };
 
 /// The longest `safety_identifier` and `prompt_cache_key`, in bytes.
 const KEY_LIMIT: usize = 64;

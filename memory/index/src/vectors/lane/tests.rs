@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::*;
-use crate::Indexer;
-use crate::vectors::ByBlob;
 use muninn_repo_tools::fixture::Fixture;
+
+use super::*;
+use crate::vectors::{ByBlob, Filled};
+use crate::{Indexer, Snapshot};
 
 /// A fake embedder. Its vectors have three numbers, one per known word. It counts the texts.
 #[derive(Default)]

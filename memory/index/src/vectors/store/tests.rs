@@ -41,14 +41,6 @@ fn gives_back_what_was_stored_and_to_nobody_else() {
 }
 
 #[test]
-fn sqlite_vec_finds_the_most_alike() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut store = open(dir.path());
-    let rows = store.put(&[(key("a"), vec![127, 0, 0, 0, 0, 127, 0, 0, 90, 90, 0, 0])]).unwrap();
-    assert_eq!(store.nearest(&[0.1, 1.0, 0.0, 0.0], 2).unwrap(), [rows[0].row(1), rows[0].row(2)]);
-}
-
-#[test]
 fn the_first_to_store_a_blob_wins() {
     let dir = tempfile::tempdir().unwrap();
     let (mut one, mut two) = (open(dir.path()), open(dir.path()));

@@ -11,35 +11,11 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::super::directory::Personal;
 use super::super::reminder::{Action, NewReminder, Reminder, ScheduleView};
+use super::maker::{Maker, Makers};
 use super::{FiringError, Firings, schedule_words};
-
-/// Who made a reminder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Maker {
-    /// The user, who made it or said yes to it.
-    Person,
-    /// A tool that an agent called.
-    Tool,
-}
-
-/// The makers of a directory's reminders, by their ids. A reminder without one waits.
-pub type Makers = HashMap<String, Maker>;
 
 /// The word of a reminder that an earlier version knew, which did not note makers.
 const EARLIER: &str = "earlier";
-
-impl Maker {
-    fn word(self) -> &'static str {
-        match self {
-            Maker::Person => "person",
-            Maker::Tool => "tool",
-        }
-    }
-
-    fn of(word: &str) -> Option<Maker> {
-        [Maker::Person, Maker::Tool].into_iter().find(|maker| maker.word() == word)
-    }
-}
 
 /// Creates the table. In a database of an earlier version, the reminders that it knew are entered.
 pub(super) fn create(connection: &mut Connection) -> rusqlite::Result<()> {
@@ -120,7 +96,8 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::super::reminder::{ReminderExtras, ReminderKind};
+    use super::super::super::reminder::ReminderExtras;
+    use super::super::super::reminder_kind::ReminderKind;
     use super::*;
     use muninn_base::Clock;
 

@@ -13,9 +13,9 @@ use muninn_text::redact::redact;
 use muninn_text::texts::{TextQuery, TextScore, Texts, TextsBuilder};
 use serde::{Deserialize, Serialize};
 
-use super::super::day_files::ReadBudget;
 use super::super::files;
-use super::super::journal::parse;
+use super::super::journal_lines::parse;
+use super::super::read_budget::ReadBudget;
 use super::ItemType;
 
 /// The texts of the part of the index that is made anew with each change.
@@ -31,7 +31,7 @@ const LEAST_SCORE: f32 = 0.1;
 /// A file that was changed so short a time ago can change again without a new time.
 const JUST_NOW: Duration = Duration::from_secs(2);
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Index {
+pub(crate) struct Index {
     pub(super) files: Vec<IndexedFile>,
     old: Part,
     newest: Part,

@@ -3,8 +3,9 @@
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
-use super::Durability;
 use muninn_base::private_file;
+
+use super::Durability;
 
 /// Appends in one write. A partial line that a killed writer left is terminated first.
 pub(super) fn append(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {

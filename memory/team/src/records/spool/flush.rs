@@ -1,8 +1,9 @@
 //! Turns waiting records into segments.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
+
+use muninn_base::private_file;
 
 use super::index::Session;
 use super::waiting::{self, Kind, PendingFile, aside_dir};
@@ -10,7 +11,6 @@ use super::{Flushed, Locked, PendingRecords, SpoolError, at};
 use crate::records::lines;
 use crate::records::record::Record;
 use crate::records::segment::{SegmentWrite, Segments};
-use muninn_base::private_file;
 
 impl Locked<'_> {
     /// Writes the files of one client as segments.

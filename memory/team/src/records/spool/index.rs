@@ -46,7 +46,7 @@ impl Session {
 
 /// The open index of a spool.
 #[derive(Debug)]
-pub(super) struct Index {
+pub(crate) struct Index {
     path: PathBuf,
     connection: Connection,
     /// Identity of the opened file.

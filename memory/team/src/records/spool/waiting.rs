@@ -1,8 +1,7 @@
 //! Files of records that wait for their segment.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::{SpoolError, at, short_hash};
 

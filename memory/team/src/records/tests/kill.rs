@@ -52,8 +52,9 @@ struct Writer {
 
 impl Writer {
     fn start(fixture: &SpoolFixture) -> Writer {
+        let (_, module) = module_path!().split_once("::").unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "records::tests::kill::writer", "--nocapture", "--test-threads=1"])
+            .args(["--exact", &format!("{module}::writer"), "--nocapture", "--test-threads=1"])
             .env(WRITER, fixture.dir.path())
             .stdout(Stdio::piped())
             .spawn()

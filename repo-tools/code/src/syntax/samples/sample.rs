@@ -4,6 +4,7 @@ use crate::wire as w;
 pub use super::*;
 mod inner;
 
+/// A bucket.
 #[derive(Debug)]
 pub struct Bucket<T> {
     /// How many.
@@ -17,6 +18,7 @@ const LIMIT: usize = 3; // trailing
 static NAME: &str = "x";
 
 impl<T: Clone> Display for Bucket<T> {
+    /// Refills.
     #[inline]
     fn refill(&mut self, by: u32) -> Result<(), Error> {
         self.tokens += clamp(by);

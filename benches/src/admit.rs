@@ -1,0 +1,170 @@
+//! Whether remembered facts reach the prompts that they are about, and no others.
+//!
+//! The facts of a repository are written as records into a tree of it. Each question is sent through the gateway as the
+//! first turn of a client with file tools, in a session of its own. The receipt names the packed records.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use muninn_team::records::MAIN;
+use serde::{Deserialize, Serialize};
+
+use crate::gateway::home;
+use crate::graded::record_store::{Line, write};
+use crate::graded::remembered::Remembered;
+use crate::graded::split::{Half, Split, repositories};
+use crate::graded::trees::{Trees, clone_of};
+use crate::harness::stats::{percent_of, rounded, share};
+use crate::harness::{at, json_lines, progress};
+
+/// Measures whether remembered facts reach the prompts that they are about.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "admit")]
+pub(crate) struct Options {
+    /// The half of the facts and questions.
+    #[arg(long, value_enum, default_value_t = Split::Both)]
+    split: Split,
+    /// The directory of the clones: OWNER+NAME/repo, bare or not.
+    #[arg(long, value_name = "DIR")]
+    repos: PathBuf,
+    /// Facts with questions, one JSON object a line; without a question, a fact is only remembered.
+    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/admit/facts.jsonl"))]
+    facts: PathBuf,
+    /// Questions without a fact, one JSON object a line.
+    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/admit/unrelated.jsonl"))]
+    unrelated: PathBuf,
+    /// Keep trees here from run to run.
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
+    /// Write one JSON object for each question: the fact that it is about, and the packed ones.
+    #[arg(long, value_name = "FILE")]
+    per_question: Option<PathBuf>,
+}
+
+/// A fact, and a question that it answers in other words.
+#[derive(Debug, Clone, Deserialize)]
+struct Fact {
+    repo: String,
+    half: Half,
+    fact: String,
+    #[serde(default)]
+    question: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Unrelated {
+    repo: String,
+    half: Half,
+    question: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Asked {
+    repo: String,
+    half: Half,
+    question: String,
+    /// The fact that answers it; `None` for an unrelated question.
+    fact: Option<usize>,
+    packed: Vec<usize>,
+    /// See [`Remembered::ranked`].
+    ranked: Vec<(usize, Vec<f32>)>,
+}
+
+/// Shares are percent.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Report {
+    facts: usize,
+    injected: f64,
+    first: f64,
+    first_two: f64,
+    beside: f64,
+    unrelated: usize,
+    wrong: f64,
+    reliability: Vec<Tenth>,
+}
+
+/// The recalled facts with a probability in one tenth.
+#[derive(Debug, Clone, Serialize)]
+struct Tenth {
+    facts: usize,
+    predicted: f64,
+    observed: f64,
+}
+
+pub(crate) fn run(options: &Options) -> Result<Report> {
+    let facts: Vec<Fact> = json_lines::read(&options.facts)?;
+    let unrelated: Vec<Unrelated> = json_lines::read(&options.unrelated)?;
+    let trees = Trees::new(options.work.as_deref())?;
+    let mut asked = Vec::new();
+    for (repo, commit) in repositories()? {
+        let facts: Vec<&Fact> = facts.iter().filter(|fact| fact.repo == repo).collect();
+        if facts.is_empty() {
+            continue;
+        }
+        let tree = trees.checkout(&clone_of(&options.repos, &repo), &repo, &commit, None)?;
+        let lines = facts.iter().enumerate().map(|(at, fact)| Line {
+            ts: format!("2026-01-01T00:{:02}:{:02}Z", at / 60, at % 60),
+            text: fact.fact.clone(),
+            session: format!("s{at}"),
+        });
+        let records = tree.root.join(MAIN);
+        let remembered = Remembered::start(home(), &tree.root, write(&records, lines)?)?;
+        let about = facts.iter().enumerate();
+        let about = about.filter_map(|(number, fact)| Some((fact.half, fact.question.as_ref()?, Some(number))));
+        let others = unrelated.iter().filter(|one| one.repo == repo).map(|one| (one.half, &one.question, None));
+        for (half, question, fact) in about.chain(others) {
+            if options.split.halves().contains(&half) {
+                let (packed, ranked) = (remembered.packed(question, asked.len())?, remembered.ranked(question));
+                asked.push(Asked { repo: repo.clone(), half, question: question.clone(), fact, packed, ranked });
+            }
+        }
+        progress(&format!("{repo}: {} questions so far", asked.len()));
+        drop(remembered);
+        // A kept tree is as before.
+        std::fs::remove_file(&records).with_context(at(&records))?;
+    }
+    json_lines::write(options.per_question.as_deref(), &asked)?;
+    Ok(report(&asked))
+}
+
+fn report(asked: &[Asked]) -> Report {
+    let about: Vec<(&Asked, usize)> = asked.iter().filter_map(|one| Some((one, one.fact?))).collect();
+    let unrelated: Vec<&Asked> = asked.iter().filter(|one| one.fact.is_none()).collect();
+    let percent = |holds: &dyn Fn(&Asked, usize) -> bool| {
+        percent_of(about.iter().filter(|(one, fact)| holds(one, *fact)).count(), about.len())
+    };
+    let within = |one: &Asked, fact: usize, most: usize| one.ranked.iter().take(most).any(|(other, _)| *other == fact);
+    let others = |(one, fact): &(&Asked, usize)| one.packed.iter().filter(|other| **other != *fact).count();
+    Report {
+        facts: about.len(),
+        injected: percent(&|one, fact| one.packed.contains(&fact)),
+        first: percent(&|one, fact| within(one, fact, 1)),
+        first_two: percent(&|one, fact| within(one, fact, 2)),
+        beside: share(about.iter().map(others).sum(), about.len()),
+        unrelated: unrelated.len(),
+        wrong: percent_of(unrelated.iter().filter(|one| !one.packed.is_empty()).count(), unrelated.len()),
+        reliability: reliability(asked),
+    }
+}
+
+/// Compares the probability of each recalled fact, its last feature, with whether it answers the question.
+fn reliability(asked: &[Asked]) -> Vec<Tenth> {
+    let mut tenths = vec![(0, 0.0, 0); 10];
+    for one in asked {
+        for (fact, features) in &one.ranked {
+            let probability = f64::from(features.last().copied().unwrap_or_default());
+            let (facts, predicted, answers) = &mut tenths[((probability * 10.0) as usize).min(9)];
+            *facts += 1;
+            *predicted += probability;
+            *answers += usize::from(one.fact == Some(*fact));
+        }
+    }
+    tenths.retain(|(facts, ..)| *facts > 0);
+    let tenth = |(facts, predicted, answers)| Tenth {
+        facts,
+        predicted: rounded(predicted / facts as f64),
+        observed: share(answers, facts),
+    };
+    tenths.into_iter().map(tenth).collect()
+}

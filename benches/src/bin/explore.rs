@@ -1,7 +1,0 @@
-//! `explore`: scripted explorers at the socket. See `benches/README.md`.
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    muninn_benches::explore::main()
-}

@@ -1,0 +1,356 @@
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use muninn_base::RelPath;
+use muninn_recall::{BlobLookup, Memories, RecallOptions, Recalled, WordMatch};
+use muninn_repo_tools::Worktree;
+use muninn_team::Memory;
+use muninn_team::learn::decisions::is_overheard;
+use muninn_text::embed::StaticVectors;
+use muninn_text::lexical::{DocId, Tokenizer, idf};
+
+use super::abbreviations::Abbreviations;
+use super::places::Places;
+use super::probability::{self, CosineScale, Features, UNKNOWN_PLACES, crowd, is_proposal, least, prior, probability};
+use crate::pack::{MAX_MEMORIES, MemoryCandidate};
+use crate::question::{self, Question};
+use crate::rank::{Candidate, Index, MAX_FILES, Query, Statistics, rank};
+use crate::threshold::Fit;
+use crate::tuning::Lists;
+
+/// Number of recalled memories that are measured.
+const CONSIDERED: usize = 50;
+
+/// Number of memories whose places are ranked, which takes about a millisecond each in a repository of 500 files. In a
+/// large one, at most this share of the time until the deadline is used, so that packing has the rest.
+const PLACED: usize = 4;
+
+const SHARE_OF_TIME: u32 = 3;
+
+/// Number of files from which places tell something.
+const FEW_FILES: usize = 4;
+
+/// Number of top-ranked files that are subjects of a question about code.
+const SUBJECTS: usize = 3;
+
+/// Number of memories whose features are returned for measurements.
+const MEASURED: usize = 10;
+
+/// Minimum cosine, on the scale of the static vectors, of two memories that are probably about the same subject.
+const SAME_SUBJECT: f32 = 0.38;
+
+/// Record types that are written automatically, unless they have an author.
+const DERIVED: [&str; 3] = ["pattern", "failure", "session_summary"];
+
+/// The inputs of a selection.
+#[derive(Clone, Copy)]
+pub(crate) struct MemoryInputs<'a> {
+    pub(crate) memories: &'a Memories,
+    /// `None` if no index exists yet.
+    pub(crate) index: Option<Index<'a>>,
+    /// The ranked files.
+    pub(crate) candidates: &'a [Candidate],
+    /// Whether the question is about the ranked files.
+    pub(crate) about_code: bool,
+    /// The cosine similarity of the question to the best code.
+    pub(crate) code_cosine: f32,
+    pub(crate) lists: Lists,
+    pub(crate) deadline: Instant,
+}
+
+/// A file that a question is about.
+#[derive(Clone, Copy)]
+struct Subject<'a> {
+    path: &'a RelPath,
+    /// Whether the question names the file.
+    named: bool,
+    /// Whether the ranking places the file first.
+    best: bool,
+}
+
+/// A recalled memory with its features.
+struct Scored<'a> {
+    recalled: Recalled,
+    concepts: u64,
+    about: Option<Subject<'a>>,
+    features: Features,
+    /// See [`prior`].
+    prior: f32,
+}
+
+/// Returns the memories that are probably relevant, best first. `threshold` is the configured one.
+pub(crate) fn select_memories<'a>(
+    inputs: &MemoryInputs<'a>,
+    (question, text): (&Question, &str),
+    threshold: f32,
+) -> Vec<MemoryCandidate<'a>> {
+    let memories = inputs.memories;
+    let least = least(threshold);
+    let mut scored = inputs.scored(question, text);
+    inputs.add_places(&mut scored, least, PLACED);
+    let fitting = scored.into_iter().filter_map(|scored| {
+        let probability = scored.probability();
+        let memory = memories.get(scored.recalled.doc)?;
+        let is_attached = scored.about.is_some_and(|subject| scored.is_attached(memory, subject));
+        let is_probable = scored.concepts != 0 && probability >= least;
+        (is_attached || is_probable).then_some((probability, scored))
+    });
+    let mut fitting: Vec<(f32, Scored<'a>)> = fitting.collect();
+    fitting.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let candidates = fitting.into_iter().map(|(_, scored)| MemoryCandidate {
+        doc: scored.recalled.doc,
+        score: scored.recalled.rank_score,
+        concepts: scored.concepts,
+        about: scored.about.map(|subject| subject.path),
+        stale: scored.recalled.stale,
+        newer_than: None,
+        opponent: None,
+    });
+    with_opponents(memories, with_newer(memories, candidates.collect()))
+}
+
+/// Returns the source of the memories that recall ranks first, their features and, last, their probability, for
+/// measurements.
+pub(crate) fn features(
+    memories: &Memories,
+    worktree: &Worktree,
+    index: Index<'_>,
+    text: &str,
+) -> Vec<(String, Vec<f32>)> {
+    let question = question::analyse(&mut Tokenizer::new(), text);
+    let query = Query::new(&question, index.snapshot);
+    let candidates = rank(index, &question, &query, Lists::ALL, MAX_FILES);
+    let fit = Fit::of((worktree, index.snapshot), text, &question, &query, &candidates, index.snapshot);
+    let inputs = MemoryInputs {
+        memories,
+        index: Some(index),
+        candidates: &candidates,
+        about_code: false,
+        code_cosine: fit.code_cosine(),
+        lists: Lists::ALL,
+        deadline: Instant::now() + Duration::from_secs(60),
+    };
+    let mut scored = inputs.scored(&question, text);
+    scored.truncate(MEASURED);
+    inputs.add_places(&mut scored, 0.0, MEASURED);
+    let named = scored.into_iter().filter_map(|scored| {
+        let memory = memories.get(scored.recalled.doc)?;
+        let mut features = scored.features.to_vec();
+        features.push(scored.probability());
+        Some((memory.source.clone(), features))
+    });
+    named.collect()
+}
+
+impl<'a> MemoryInputs<'a> {
+    /// Recalls memories and measures all features except places, best first.
+    fn scored(&self, question: &Question, text: &str) -> Vec<Scored<'a>> {
+        let memories = self.memories;
+        let snapshot = self.index.map(|index| index.snapshot);
+        let blob_of = snapshot
+            .map(|snapshot| move |path: &RelPath| snapshot.find(path).map(|(_, file)| file.facts.blob.to_string()));
+        let options = RecallOptions {
+            keep: CONSIDERED,
+            blob_of: blob_of.as_ref().map(|blob_of| blob_of as BlobLookup<'_>),
+            ..RecallOptions::default()
+        };
+        let subjects = self.subjects();
+        let mut found = memories.recall(text, &options);
+        let named: Vec<RelPath> =
+            subjects.iter().filter(|subject| subject.named).map(|subject| subject.path.clone()).collect();
+        if !named.is_empty() {
+            let attached = memories.newest(&RecallOptions { paths: &named, ..options });
+            let attached = attached.into_iter().filter(|one| found.iter().all(|other| other.doc != one.doc));
+            found.extend(attached.collect::<Vec<_>>());
+        }
+        let query = Query::new(question, memories);
+        let contained = contained(memories, question, &query, &found);
+        let abbreviations = Abbreviations::new(question, text);
+        let singular = idf(1, memories.documents()).max(0.1);
+        let scale = CosineScale::of(memories.embedder_id(), &found);
+        let crowd = crowd(memories.items().len());
+        let proposal = f32::from(u8::from(is_proposal(text)));
+        let highest = found.first().map_or(0.0, |best| best.rank_score).max(f32::MIN_POSITIVE);
+        let words = StaticVectors::shared().map(|vectors| {
+            let words = question.concepts.iter().map(|concept| concept.word.as_str());
+            WordMatch::new(vectors, words)
+        });
+        let identifiers = question.concepts.iter().enumerate().filter(|(_, concept)| concept.identifier);
+        let identifiers = identifiers.fold(0u64, |bits, (bit, _)| bits | 1 << bit);
+        let measured = found.iter().enumerate().filter_map(|(at, recalled)| {
+            let memory = memories.get(recalled.doc)?;
+            let Contained { mut concepts, whole } = contained.get(&recalled.doc).copied().unwrap_or_default();
+            concepts |= abbreviations.matched(&memory.text);
+            let is_about = |subject: &&Subject<'_>| {
+                let cites = memory.cites.iter().any(|cited| cited.path == *subject.path);
+                cites || memories.applies_to(memory, subject.path)
+            };
+            let about = subjects.iter().find(is_about).copied();
+            // Both sides of a conflict match equally well.
+            let sides = [Some(recalled.doc), memories.opponent(memory)];
+            let next = found.iter().find(|other| !sides.contains(&Some(other.doc)));
+            let next = next.map_or(0.0, |next| next.rank_score);
+            let known = (identifiers & whole).count_ones().min(2) as f32;
+            let missing = (identifiers & !whole).count_ones().min(3) as f32;
+            let features = [
+                (query.weigh(concepts) / singular).min(3.0),
+                scale.convert(recalled.cosine),
+                ((recalled.rank_score - next) / highest).clamp(-0.5, 0.5),
+                known - missing,
+                if self.index_of_places().is_none() { UNKNOWN_PLACES } else { 0.0 },
+                crowd,
+                proposal,
+                self.code_cosine,
+                words.as_ref().filter(|_| at < MEASURED).map_or(0.0, |words| words.share(&memory.searched_text())),
+            ];
+            Some(Scored {
+                recalled: recalled.clone(),
+                concepts,
+                about,
+                features,
+                prior: prior(memory, about.is_some(), recalled.stale, is_derived(memory)),
+            })
+        });
+        measured.collect()
+    }
+
+    /// Returns the files that the question names and, if it is about code, the best ones.
+    fn subjects(&self) -> Vec<Subject<'a>> {
+        let Some(index) = self.index else { return Vec::new() };
+        let subjects = self.candidates.iter().enumerate().map(|(at, one)| Subject {
+            path: &index.snapshot.file(one.file).facts.path,
+            named: one.named,
+            best: at == 0,
+        });
+        let top = if self.about_code { SUBJECTS } else { 0 };
+        let subjects = subjects.enumerate().filter(|(at, subject)| subject.named || *at < top);
+        subjects.map(|(_, subject)| subject).collect()
+    }
+
+    /// Returns the index if it can tell places apart: the question leads to files, and there are others.
+    fn index_of_places(&self) -> Option<Index<'a>> {
+        self.index.filter(|index| !self.candidates.is_empty() && index.snapshot.files().count() >= FEW_FILES)
+    }
+
+    /// Measures the places of the memories that are most probable without them, if places can make them probable
+    /// enough.
+    fn add_places(&self, scored: &mut [Scored<'a>], least: f32, most: usize) {
+        let Some(index) = self.index_of_places() else { return };
+        let highest = |one: &Scored<'_>| {
+            let mut features = one.features;
+            features[probability::PLACES] = 1.0;
+            probability(&features, one.prior)
+        };
+        let numbered = scored.iter().enumerate().map(|(at, one)| (highest(one), at));
+        let mut order: Vec<(f32, usize)> = numbered.filter(|(highest, _)| *highest >= least).collect();
+        order.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let started = Instant::now();
+        let until = started + self.deadline.saturating_duration_since(started) / SHARE_OF_TIME;
+        let mut of_question = None;
+        for (_, at) in order.into_iter().take(most) {
+            let memory = self.memories.get(scored[at].recalled.doc).filter(|_| Instant::now() < until);
+            let Some(memory) = memory else { break };
+            let of_question = of_question.get_or_insert_with(|| Places::of(self.candidates));
+            let of_memory = Places::of_text(index, &memory.text, self.lists);
+            scored[at].features[probability::PLACES] =
+                of_question.similarity(&of_memory, index.snapshot.files().count());
+        }
+    }
+}
+
+impl Scored<'_> {
+    fn probability(&self) -> f32 {
+        probability(&self.features, self.prior)
+    }
+
+    /// Returns whether a person attached the memory to a subject. If the question does not name the file, the memory
+    /// must contain a word of the question.
+    fn is_attached(&self, memory: &Memory, subject: Subject<'_>) -> bool {
+        let cites = memory.cites.iter().any(|cited| cited.path == *subject.path);
+        cites && !is_derived(memory) && (subject.named || subject.best && self.concepts != 0)
+    }
+}
+
+/// Returns whether a record is written automatically.
+fn is_derived(memory: &Memory) -> bool {
+    let is_automatic = |kind: &str| DERIVED.contains(&kind);
+    match memory.author.as_deref() {
+        Some(author) => is_overheard(author),
+        None => memory.record_type.as_deref().is_some_and(is_automatic),
+    }
+}
+
+/// Adds to each memory the newer one that is most similar to it. It may have changed what the older one says, in words that
+/// neither the question nor reconciling has found.
+fn with_newer<'a>(memories: &Memories, fitting: Vec<MemoryCandidate<'a>>) -> Vec<MemoryCandidate<'a>> {
+    let mut known: Vec<DocId> = fitting.iter().map(|one| one.doc).collect();
+    let scale = CosineScale::of(memories.embedder_id(), &[]);
+    let mut all = Vec::with_capacity(fitting.len());
+    for one in fitting {
+        let (doc, score) = (one.doc, one.score);
+        let opponent = memories.get(doc).and_then(|memory| memories.opponent(memory));
+        all.push(one);
+        let newer = (all.len() <= MAX_MEMORIES).then(|| memories.newer_like(doc)).flatten();
+        let newer = newer.filter(|(_, cosine)| scale.convert(*cosine) >= SAME_SUBJECT);
+        if let Some((newer, _)) = newer.filter(|(newer, _)| Some(*newer) != opponent && !known.contains(newer)) {
+            known.push(newer);
+            all.push(MemoryCandidate { score, newer_than: Some(doc), ..MemoryCandidate::of(newer) });
+        }
+    }
+    all
+}
+
+/// Pairs the two sides of an open conflict at the rank of the better side, so that one side is never packed without the
+/// other side.
+fn with_opponents<'a>(memories: &Memories, mut fitting: Vec<MemoryCandidate<'a>>) -> Vec<MemoryCandidate<'a>> {
+    let mut paired: Vec<MemoryCandidate<'a>> = Vec::with_capacity(fitting.len());
+    while !fitting.is_empty() {
+        let mut best = fitting.remove(0);
+        if let Some(doc) = memories.get(best.doc).and_then(|memory| memories.opponent(memory)) {
+            let found = fitting.iter().position(|other| other.doc == doc);
+            let opponent = found
+                .map(|at| fitting.remove(at))
+                .unwrap_or(MemoryCandidate { score: best.score, ..MemoryCandidate::of(doc) });
+            best.opponent = Some(Box::new(opponent));
+        }
+        paired.push(best);
+    }
+    paired
+}
+
+/// The question's concepts that a memory contains, as bits.
+#[derive(Clone, Copy, Default)]
+struct Contained {
+    concepts: u64,
+    /// Those whose whole word it contains, and not only the rarest part of an identifier.
+    whole: u64,
+}
+
+/// Returns the question's concepts that each recalled memory contains.
+fn contained(memories: &Memories, question: &Question, query: &Query, found: &[Recalled]) -> HashMap<DocId, Contained> {
+    let inverted = memories.index().inverted();
+    let none = |recalled: &Recalled| (recalled.doc, Contained::default());
+    let mut contained: HashMap<DocId, Contained> = found.iter().map(none).collect();
+    for probe in query.probes.iter().filter(|probe| probe.covers) {
+        let bit = 1 << probe.concept;
+        let is_whole = question.concepts[probe.concept].whole == probe.term;
+        for (doc, _) in inverted.postings(&probe.term) {
+            if let Some(contained) = contained.get_mut(&doc) {
+                contained.concepts |= bit;
+                contained.whole |= if is_whole { bit } else { 0 };
+            }
+        }
+    }
+    contained
+}
+
+impl Statistics for Memories {
+    fn frequency(&self, term: &str) -> u32 {
+        self.index().inverted().frequency(term)
+    }
+
+    /// The result is at least 20, because the frequency of a word in fewer memories is not significant.
+    fn documents(&self) -> usize {
+        self.index().len().max(20)
+    }
+}

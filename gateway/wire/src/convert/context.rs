@@ -1,0 +1,88 @@
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// The facts about a request that the conversion of its answer needs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AnswerContext {
+    /// The answer's ULID. Each format adds its own prefix.
+    pub id: String,
+    /// The time of the answer, in seconds since the epoch.
+    pub created: i64,
+    /// The model's name in the client's request. The answer repeats it.
+    pub model: String,
+    /// Whether a chat client asked for usage at the end of its stream.
+    pub stream_usage: bool,
+    /// Tools that have another name in the backend's request.
+    pub names: ToolNames,
+    /// Tools that the client did not declare as plain functions, by their name in the neutral form.
+    pub special: BTreeMap<String, SpecialTool>,
+}
+
+/// A tool of the responses format that is not a plain function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpecialTool {
+    /// The tool's type for the client.
+    pub kind: SpecialKind,
+    /// The tool's namespace, if any.
+    pub namespace: Option<String>,
+    /// The tool's name in its namespace.
+    pub name: String,
+}
+
+/// The type of a special tool, as the client declared it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpecialKind {
+    /// A function in a namespace.
+    Function,
+    /// A tool of type `custom`. Its calls carry free text, which the function carries in `input`.
+    Custom,
+    /// A search for more tools, which the client runs.
+    Search,
+}
+
+/// The rule of a format for the names of tools.
+#[derive(Debug, Clone, Copy)]
+pub struct NameRule {
+    /// The longest name, in bytes.
+    pub longest: usize,
+    /// Whether only ASCII letters, digits, `-` and `_` are allowed.
+    pub plain: bool,
+}
+
+/// Replacement names of tools whose own name breaks the [`NameRule`] of the backend's format, mapped to their own
+/// names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolNames(BTreeMap<String, String>);
+
+impl ToolNames {
+    /// Returns the name for the backend: the tool's own name if it follows the rule, else a replacement that ends in a
+    /// hash of the own name.
+    ///
+    /// The replacement depends only on the name. It therefore stays the same through a conversation, and two tools
+    /// whose names differ only in forbidden letters get two replacements.
+    pub fn backend_name<'n>(&mut self, name: &'n str, rule: NameRule) -> Cow<'n, str> {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+        let fits = name.len() <= rule.longest && (!rule.plain || !name.is_empty() && name.chars().all(plain));
+        if fits {
+            return name.into();
+        }
+        let kept: String = match name {
+            "" => "unknown".to_owned(),
+            name if rule.plain => name.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect(),
+            name => name.to_owned(),
+        };
+        let hash = &blake3::hash(name.as_bytes()).to_hex()[..HASH_DIGITS];
+        let end = kept.floor_char_boundary(rule.longest - HASH_DIGITS - 1);
+        let replacement = format!("{}_{hash}", &kept[..end]);
+        self.0.insert(replacement.clone(), name.to_owned());
+        replacement.into()
+    }
+
+    /// Returns the client's name of a tool that the backend calls `backend_name`.
+    pub fn client_name<'n>(&'n self, backend_name: &'n str) -> &'n str {
+        self.0.get(backend_name).map_or(backend_name, String::as_str)
+    }
+}
+
+/// The number of hash digits in a replacement name.
+pub(crate) const HASH_DIGITS: usize = 12;

@@ -1,0 +1,123 @@
+use super::scan::{Element, Members, Text, elements, span};
+use super::tools::ToolPart;
+
+/// The author of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// System and developer text, in any position.
+    System,
+    /// The user or the client.
+    User,
+    /// The model: text, thinking, tool calls.
+    Assistant,
+    /// Tool results, if the format has a separate role for them.
+    Tool,
+    /// Anything else: a future kind of item.
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockKind {
+    Text,
+    ToolResult,
+    /// Images, documents, thinking, tool calls: blocks whose text is not read.
+    Other,
+}
+
+/// One block (messages), part (chat) or content item (responses).
+#[derive(Debug, Clone, Copy)]
+pub struct Block<'a> {
+    pub kind: BlockKind,
+    pub text: Option<Text<'a>>,
+    /// Its last value, after which it ends. For string content, the literal.
+    last: &'a str,
+}
+
+impl<'a> Block<'a> {
+    /// String content as one block.
+    pub(super) fn of_string(kind: BlockKind, text: Text<'a>) -> Block<'a> {
+        Block { kind, text: (kind == BlockKind::Text).then_some(text), last: text.literal() }
+    }
+
+    /// The byte offset in `body` after the block, which must be an object.
+    pub(crate) fn end_in(&self, body: &str) -> usize {
+        let end = span(body, self.last).end;
+        end + body[end..].find('}').map_or(0, |brace| brace + 1)
+    }
+}
+
+/// How a message holds its blocks. It decides how a block is inserted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// A plain string.
+    String(&'a str),
+    /// An array of blocks.
+    List,
+    /// `input` of a responses request as one string, without a message.
+    Bare(&'a str),
+    /// No content that takes a block.
+    None,
+}
+
+/// One message or item.
+#[derive(Debug)]
+pub struct Message<'a> {
+    /// Its author.
+    pub role: Role,
+    /// How it holds its blocks.
+    pub content: Content<'a>,
+    /// Its blocks in order.
+    pub blocks: Vec<Block<'a>>,
+    /// Its tool calls and tool results in order.
+    pub tools: Vec<ToolPart<'a>>,
+    /// The list of tools that it declares for the model, as some items of a responses request do.
+    pub declared_tools: Option<&'a str>,
+}
+
+/// Reads a `content` member: a string, or an array of objects with a `type`. `kind_of` gives the kind of an object with
+/// this type, `string_kind` is the kind of a string.
+pub(super) fn content<'a>(
+    content: Option<&'a str>,
+    mut kind_of: impl FnMut(&str, &Members<'a>) -> BlockKind,
+    string_kind: BlockKind,
+) -> (Content<'a>, Vec<Block<'a>>) {
+    let Some(raw) = content else {
+        return (Content::None, Vec::new());
+    };
+    if let Some(text) = Text::of(raw) {
+        return (Content::String(raw), vec![Block::of_string(string_kind, text)]);
+    }
+    let Some(elements) = elements(raw) else {
+        return (Content::None, Vec::new());
+    };
+    let block = |element: Element<'a>| {
+        let members = element.object().unwrap_or_default();
+        let name = members.string("type").unwrap_or_default();
+        let (kind, text) = match kind_of(&name, &members) {
+            BlockKind::Text => match members.text("text") {
+                Some(text) => (BlockKind::Text, Some(text)),
+                None => (BlockKind::Other, None),
+            },
+            kind => (kind, None),
+        };
+        let last = members.last().unwrap_or_default();
+        Block { kind, text, last }
+    };
+    (Content::List, elements.into_iter().map(block).collect())
+}
+
+/// The member `tools` if it is a non-empty list.
+pub(super) fn declared_tools<'a>(members: &Members<'a>) -> Option<&'a str> {
+    let tools = members.get("tools")?;
+    (tools.starts_with('[') && tools[1..].trim_ascii_start() != "]").then_some(tools)
+}
+
+pub(super) fn role(name: Option<Text<'_>>) -> Role {
+    match name.map(Text::decode).as_deref() {
+        Some("system" | "developer") => Role::System,
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("tool" | "function") => Role::Tool,
+        _ => Role::Other,
+    }
+}

@@ -1,0 +1,4 @@
+pub const REFERENCE: &str = "refs/muninn/journal";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,14 @@
+use thiserror::Error;
+
+use super::super::error::PersonalError;
+use crate::personal::settings::FILE;
+
+/// Why firings cannot be read or written.
+#[derive(Debug, Error)]
+pub enum FiringError {
+    #[error("cannot use {FILE}: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// The reminder, or the directory of the database.
+    #[error(transparent)]
+    Personal(#[from] PersonalError),
+}

@@ -1,0 +1,360 @@
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use muninn_base::RelPath;
+use muninn_repo_tools::GlobSet;
+use muninn_team::knowledge;
+use muninn_team::memories::{LoadedMemories, Memory, MemoryKind};
+use muninn_team::records::{Home, MAIN, Record, RecordFile};
+use muninn_text::embed::{Embedder, normalise};
+use muninn_text::hits::Hits;
+use muninn_text::lexical::{Bm25, DocId, Tokenizer, question_terms};
+use muninn_text::vectors::VectorIndex;
+
+use super::embedding::Embedding;
+use super::kept::{self, Store};
+use super::make::RecordSelection;
+use super::options::RecallOptions;
+use super::rank::{Ranked, Ranker};
+use super::sources::MemorySources;
+use super::types::Types;
+
+/// Factor on the score of a memory with no confidence, or with changed files. It orders memories that match equally
+/// well and does not hide a single match.
+const DOUBTED: f32 = 0.7;
+
+/// Confidence of a memory that has none.
+const USUAL_CONFIDENCE: f32 = 0.7;
+
+/// Scores that differ by less than 1/1024 are equal, and then the newer memory comes first.
+const STEPS: f32 = 1024.0;
+
+/// Minimum number of memories for a cache file. Fewer are rebuilt faster, even with a transformer's vectors.
+const WORTH_KEEPING: usize = 100;
+
+/// Number of newer records whose cosine is computed; see [`Memories::newer_like`].
+const NEWER_WIDE: usize = 32;
+
+/// Number of memories that take longer to load than a question should wait.
+const LARGE: usize = 2_000;
+
+/// The loaded memories.
+#[derive(Clone, Default)]
+pub struct Memories {
+    store: Arc<Store>,
+    hits: Arc<Hits>,
+    vectors: Option<Vectors>,
+    /// The `applies_to` globs of each file.
+    globs: Arc<HashMap<String, GlobSet>>,
+    /// Memories in open conflicts, by their source.
+    opponents: Arc<HashMap<String, DocId>>,
+    /// If this is a part of the loaded memories, the files of records of that part.
+    only: Option<Arc<HashSet<String>>>,
+    types: Arc<Types>,
+}
+
+#[derive(Clone)]
+struct Vectors {
+    embedder: Arc<dyn Embedder>,
+    index: Arc<VectorIndex>,
+}
+
+/// The number of loaded memories by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MemoryCounts {
+    /// Records that are not superseded.
+    pub records: usize,
+    /// Knowledge pages with text.
+    pub pages: usize,
+    /// Open conflicts between records.
+    pub conflicts: usize,
+}
+
+/// A memory that matches a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recalled {
+    /// The memory's number.
+    pub doc: DocId,
+    /// Score from 0 to 1: the share of the question's words that the memory contains, weighted by rarity, times the
+    /// factor for doubt. Comparable between questions.
+    pub score: f32,
+    /// The score that orders results. Comparable within one question only.
+    pub rank_score: f32,
+    /// The cosine similarity to the question, from 0 to 1; 0 without vectors.
+    pub cosine: f32,
+    /// Whether a cited file has changed.
+    pub stale: bool,
+}
+
+impl Memories {
+    /// Reads knowledge and these sources, for recall by words and, with an embedder, by vectors. Knowledge is
+    /// `.muninn/knowledge/**/*.md` and Metis documents, which exist only in a repository. If the embedder fails, recall
+    /// uses words alone, and a note reports it. If a cache directory is given, the result is stored there for the next
+    /// process. After the files change, texts that existed before are not embedded again.
+    pub fn load_from(
+        home: &Home,
+        sources: &MemorySources,
+        embedder: Option<Arc<dyn Embedder>>,
+        cache: Option<&Path>,
+    ) -> Self {
+        let id = embedder.as_ref().map_or("", |embedder| embedder.id());
+        let kept = cache.and_then(|dir| kept::read(dir, home));
+        let store = match kept {
+            Some(kept) if kept.serves(sources, id) && kept.is_current(home) => kept,
+            older => {
+                let embedder = embedder.as_deref().map(|embedder| Embedding::new(embedder, older));
+                let mut store = Store::of(home, sources);
+                if let Some(embedder) = embedder {
+                    store.embed(&embedder);
+                }
+                // If the embedder fails, the file keeps the vectors of texts that still exist.
+                let is_whole = store.embedder == id;
+                let cache = cache.filter(|_| is_whole && store.items.len() >= WORTH_KEEPING);
+                if let Some(Err(error)) = cache.map(|dir| kept::write(dir, home, &store)) {
+                    store.notes.push(format!("memory is not cached: {error}"));
+                }
+                store
+            }
+        };
+        Self::from_parts(store, embedder)
+    }
+
+    /// Counts the records, the knowledge pages and the open conflicts.
+    pub fn counts(&self) -> MemoryCounts {
+        let items = &self.store.items;
+        let conflicts = items.iter().filter_map(|item| item.contested.as_ref());
+        let conflicts: HashSet<&str> = conflicts.map(|side| &*side.conflict).collect();
+        let pages = items.iter().map(|item| &*item.path);
+        let pages: HashSet<&str> = pages.filter(|path| path.starts_with(knowledge::ROOT)).collect();
+        MemoryCounts {
+            records: items.iter().filter(|item| item.kind == MemoryKind::Record).count(),
+            pages: pages.len(),
+            conflicts: conflicts.len(),
+        }
+    }
+
+    /// Loads only the superseded records of these files, each with its end of validity.
+    pub fn superseded(home: &Home, files: &[RecordFile]) -> Self {
+        let records = LoadedMemories::of_files(files, home);
+        Self::from_parts(Store::from_parts(records, RecordSelection::Superseded, home.path(MAIN)), None)
+    }
+
+    /// Loads records that are in no file. Superseded ones are left out.
+    pub fn of_records<'a>(records: impl IntoIterator<Item = &'a Record>, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        let mut store = Store::from_parts([LoadedMemories::of(records)], RecordSelection::Valid, MAIN);
+        if let Some(embedder) = &embedder {
+            store.embed(&Embedding::new(&**embedder, None));
+        }
+        Self::from_parts(store, embedder)
+    }
+
+    fn from_parts(mut store: Store, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        let bytes: Vec<i8> = std::mem::take(&mut store.vectors).into_iter().map(u8::cast_signed).collect();
+        let embedder = embedder.filter(|embedder| store.embedder == embedder.id());
+        let vectors = embedder.map(|embedder| {
+            let mut index = VectorIndex::new(embedder.dimensions(), usize::MAX);
+            index.push(&bytes);
+            let index = Arc::new(index);
+            Vectors { embedder, index }
+        });
+        Self {
+            globs: Arc::new(globs(&store.items)),
+            hits: Arc::new(std::mem::take(&mut store.hits)),
+            opponents: Arc::new(opponents(&store.items)),
+            types: Arc::new(Types::new(&store.items)),
+            store: Arc::new(store),
+            vectors,
+            only: None,
+        }
+    }
+
+    /// The best matches of a question, best first. Calls the embedder once, for the question.
+    pub fn recall(&self, question: &str, options: &RecallOptions<'_>) -> Vec<Recalled> {
+        let terms = question_terms(&mut Tokenizer::new(), question);
+        let vectors = self.vectors.as_ref();
+        let near = vectors.and_then(|vectors| vectors.embedder.embed_question(question).ok());
+        let ranker = Ranker {
+            index: &self.store.index,
+            runs: &self.store.runs,
+            mean_lengths: self.store.mean_lengths,
+            vectors: vectors.map(|vectors| &*vectors.index),
+        };
+        let has_allowed_type = self.types.allowed_by(options);
+        let only_types_matter = self.only.is_none() && options.filters_by_type_only();
+        let passes_filters =
+            |memory: &Memory| self.has(memory) && options.allow(memory, &|path| self.applies_to(memory, path));
+        let allowed =
+            |doc: u32| has_allowed_type(doc) && (only_types_matter || self.get(DocId(doc)).is_some_and(passes_filters));
+        let mut ranked = ranker.rank(&terms, near.as_deref(), &allowed);
+        cut(&mut ranked, options.keep);
+        let mut recalled: Vec<(Recalled, &Memory)> = ranked
+            .into_iter()
+            .filter_map(|ranked| Some((ranked, self.get(ranked.doc)?)))
+            .map(|(ranked, memory)| {
+                let stale = options.stale(memory);
+                let trust = trust(memory, stale);
+                let recalled = Recalled {
+                    doc: ranked.doc,
+                    score: ranked.coverage * trust,
+                    rank_score: ranked.score * trust,
+                    cosine: ranked.cosine,
+                    stale,
+                };
+                (recalled, memory)
+            })
+            .collect();
+        let step = |recalled: &Recalled| (recalled.rank_score * STEPS).round();
+        let order = |(a, of_a): &(Recalled, &Memory), (b, of_b): &(Recalled, &Memory)| {
+            let by_score = step(b).total_cmp(&step(a));
+            by_score.then_with(|| of_b.date.cmp(&of_a.date)).then(a.doc.cmp(&b.doc))
+        };
+        if recalled.len() > options.keep {
+            recalled.select_nth_unstable_by(options.keep, order);
+            recalled.truncate(options.keep);
+        }
+        recalled.sort_unstable_by(order);
+        recalled.into_iter().map(|(recalled, _)| recalled).collect()
+    }
+
+    /// The newest memories first, without a question; those without a date come last.
+    pub fn newest(&self, options: &RecallOptions<'_>) -> Vec<Recalled> {
+        let has_allowed_type = self.types.allowed_by(options);
+        let numbered = (0u32..).map(DocId).zip(self.items());
+        let mut allowed: Vec<(DocId, &Memory)> = numbered
+            .filter(|(doc, memory)| has_allowed_type(doc.0) && self.has(memory))
+            .filter(|(_, memory)| options.allow(memory, &|path| self.applies_to(memory, path)))
+            .collect();
+        allowed.sort_by(|(_, a), (_, b)| b.date.cmp(&a.date));
+        let recalled =
+            |(doc, memory)| Recalled { doc, score: 0.0, rank_score: 0.0, cosine: 0.0, stale: options.stale(memory) };
+        allowed.into_iter().take(options.keep).map(recalled).collect()
+    }
+
+    /// Returns whether these sources were loaded and are unchanged, judged by their metadata.
+    pub fn is_current(&self, home: &Home, sources: &MemorySources) -> bool {
+        self.store.sources == *sources && self.store.is_current(home)
+    }
+
+    /// The part of the memories that is in these files, without reading others.
+    pub fn only(&self, files: &[RecordFile]) -> Self {
+        Self {
+            only: Some(Arc::new(files.iter().map(ToString::to_string).collect())),
+            hits: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// Returns whether a reload takes longer than a question should wait.
+    pub fn is_large(&self) -> bool {
+        self.store.items.len() >= LARGE
+    }
+
+    /// The id of the embedder whose vectors take part in recall; `None` for recall by words alone.
+    pub fn embedder_id(&self) -> Option<&str> {
+        self.vectors.as_ref().map(|vectors| vectors.embedder.id())
+    }
+
+    /// Returns whether a section's `applies_to` matches a file.
+    pub fn applies_to(&self, memory: &Memory, path: &RelPath) -> bool {
+        let globs = self.globs.get(&memory.path);
+        globs.is_some_and(|globs| globs.matches(path))
+    }
+
+    /// The other side of a memory's open conflict.
+    pub fn opponent(&self, memory: &Memory) -> Option<DocId> {
+        let contested = memory.contested.as_ref()?;
+        self.opponents.get(&contested.other).copied()
+    }
+
+    /// The newer record of the same type whose vector is most similar to this one's, with the cosine.
+    pub fn newer_like(&self, doc: DocId) -> Option<(DocId, f32)> {
+        let index = &self.vectors.as_ref()?.index;
+        let memory = self.get(doc).filter(|memory| memory.kind == MemoryKind::Record)?;
+        let date = memory.date.as_ref()?;
+        let is_newer = |other: &Memory| {
+            other.record_type == memory.record_type && other.date.as_ref().is_some_and(|other| other > date)
+        };
+        let wanted = |other: u32| self.get(DocId(other)).is_some_and(|other| self.has(other) && is_newer(other));
+        let mut vector: Vec<f32> = index.bytes(doc.0)?.iter().map(|value| f32::from(*value)).collect();
+        normalise(&mut vector);
+        let near = index.nearest_of(&vector, NEWER_WIDE, wanted);
+        let cosines = index.cosines(&vector, near.iter().copied());
+        let best = near.into_iter().zip(cosines).max_by(|(_, a), (_, b)| a.total_cmp(b));
+        best.map(|(other, cosine)| (DocId(other), cosine))
+    }
+
+    /// The memory with a number from [`Self::index`] or [`Self::recall`].
+    pub fn get(&self, doc: DocId) -> Option<&Memory> {
+        self.store.items.get(doc.0 as usize)
+    }
+
+    fn has(&self, memory: &Memory) -> bool {
+        let only = self.only.as_ref().filter(|_| memory.kind == MemoryKind::Record);
+        only.is_none_or(|only| only.contains(&memory.path))
+    }
+
+    /// All memories: sections in file order, then records by session and time.
+    pub fn items(&self) -> &[Memory] {
+        &self.store.items
+    }
+
+    /// Messages about skipped files and lines.
+    pub fn notes(&self) -> &[String] {
+        &self.store.notes
+    }
+
+    /// The files that earlier sessions used for similar questions; empty for a part of the memories.
+    pub fn hits(&self) -> &Hits {
+        &self.hits
+    }
+
+    /// The index over titles and texts, without stop words.
+    pub fn index(&self) -> &Bm25 {
+        &self.store.index
+    }
+}
+
+/// The globs of each file that has any. All sections of a file share them.
+fn globs(items: &[Memory]) -> HashMap<String, GlobSet> {
+    let mut globs = HashMap::new();
+    for item in items.iter().filter(|item| !item.applies_to.is_empty()) {
+        if !globs.contains_key(&item.path)
+            && let Ok(compiled) = GlobSet::new(item.applies_to.iter().map(String::as_str))
+        {
+            globs.insert(item.path.clone(), compiled);
+        }
+    }
+    globs
+}
+
+fn opponents(items: &[Memory]) -> HashMap<String, DocId> {
+    let numbered = (0u32..).zip(items).filter(|(_, item)| item.contested.is_some());
+    numbered.map(|(number, item)| (item.source.clone(), DocId(number))).collect()
+}
+
+/// Removes candidates that cannot be among the best `keep`, even if the other candidates get the lowest factor for
+/// doubt.
+fn cut(ranked: &mut Vec<Ranked>, keep: usize) {
+    if ranked.len() > keep {
+        let (_, next, _) = ranked.select_nth_unstable_by(keep, |a, b| b.score.total_cmp(&a.score));
+        let least = next.score * DOUBTED * DOUBTED - 1.0 / STEPS;
+        ranked.retain(|ranked| ranked.score >= least);
+    }
+}
+
+/// The factor of confidence and staleness on a memory's score.
+fn trust(memory: &Memory, stale: bool) -> f32 {
+    let confidence = memory.confidence.unwrap_or(USUAL_CONFIDENCE);
+    let for_confidence = DOUBTED + (1.0 - DOUBTED) * confidence;
+    if stale { for_confidence * DOUBTED } else { for_confidence }
+}
+
+#[cfg(test)]
+mod search_tests;
+
+#[cfg(test)]
+mod source_tests;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+use std::sync::Arc;
+
+use muninn_text::embed::StaticVectors;
+
+use super::kind::Token;
+use super::trees::Forest;
+
+/// The relation of two claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Relation {
+    /// Duplicates.
+    Same,
+    /// The first says all that the second says, and more.
+    Refines,
+    /// The second says all that the first says, and more.
+    RefinedBy,
+    /// They contradict each other, whichever is newer.
+    Contradicts,
+    /// Duplicates or contradictory; a person should decide.
+    Doubt,
+    /// No relation that the judge finds.
+    Unrelated,
+}
+
+/// A relation with its reason.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// The relation of the first claim to the second.
+    pub relation: Relation,
+    /// The reason, for a reviewer.
+    pub reason: String,
+    /// Probability from 0 to 1 that the claims are duplicates or contradict each other.
+    pub related: f32,
+    /// Whether the difference of a contradiction is a value: a number, a name, or opposite words.
+    pub is_value: bool,
+}
+
+impl Judgement {
+    /// A judgement by an exact rule.
+    pub(crate) fn exact(relation: Relation, reason: &str) -> Self {
+        Self {
+            relation,
+            reason: reason.to_owned(),
+            related: f32::from(u8::from(relation != Relation::Unrelated)),
+            is_value: false,
+        }
+    }
+}
+
+/// Judges pairs of claims. Loading takes milliseconds: reuse it for many pairs.
+pub struct FittedJudge {
+    pub(crate) vectors: Arc<StaticVectors>,
+    pub(crate) forest: Forest,
+}
+
+pub(crate) struct ParsedText {
+    pub(crate) tokens: Vec<Token>,
+    /// The unit vector of the text.
+    pub(crate) vector: Vec<f32>,
+    pub(crate) trigrams: Vec<u32>,
+    pub(crate) is_cut: bool,
+    /// Whether the text is English prose.
+    pub(crate) is_prose: bool,
+}

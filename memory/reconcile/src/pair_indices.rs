@@ -1,0 +1,2 @@
+/// Two claims, by their positions.
+pub(super) type PairIndices = (usize, usize);

@@ -1,0 +1,2 @@
+/// The author of decisions by rules alone.
+pub(super) const RULES: &str = "rules";

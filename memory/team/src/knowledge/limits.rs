@@ -1,0 +1,8 @@
+/// The folder of a worktree's knowledge.
+pub const ROOT: &str = ".muninn/knowledge";
+
+pub(crate) const MAX_FILE_BYTES: u64 = 1 << 20;
+
+pub(crate) const MAX_FILES: usize = 2_000;
+
+pub(crate) const MAX_TOTAL_BYTES: u64 = 16 << 20;

@@ -1,0 +1,10 @@
+use serde::{Deserialize, Serialize};
+
+/// An open conflict, as one of its sides refers to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConflictSide {
+    /// The conflict's id.
+    pub conflict: String,
+    /// The source of the memory on the other side.
+    pub other: String,
+}
