@@ -15,6 +15,7 @@ pub(super) struct LedgerSlot {
 impl LedgerSlot {
     pub(crate) fn entry(&self, block: Option<String>, tokens: u32) -> NewEntry {
         NewEntry {
+            id: None,
             session: self.session.clone(),
             block,
             tokens,

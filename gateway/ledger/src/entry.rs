@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::TurnKey;
 
-/// The id of a row; later rows have larger ones. Otherwise opaque outside of the store.
+/// The id of a row. A row that waits in the journal has its final one. The rows that one request writes have rising ids; otherwise
+/// opaque outside of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EntryId(pub(crate) i64);
@@ -43,6 +44,9 @@ pub struct Entry {
 /// A row to write for a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewEntry {
+    /// The row's id, if the journal gave it one. The rows of `absent` have the ids that follow.
+    #[serde(default)]
+    pub id: Option<EntryId>,
     /// The session, if the client named one.
     pub session: Option<String>,
     /// The block; `None` for a turn without one.
@@ -62,15 +66,20 @@ pub struct NewEntry {
 pub struct Use {
     /// The row.
     pub entry: EntryId,
+    /// The row's key, if the use adds something to the row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<TurnKey>,
     /// The chain after the model's answer, if it is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub continuation: Option<TurnKey>,
     /// The session that adopts the row, if another session wrote it; empty for an unnamed session.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub adopted_by: Option<String>,
 }
 
 impl Use {
     /// A use of a row without a new continuation or session.
     pub fn of(entry: EntryId) -> Use {
-        Use { entry, continuation: None, adopted_by: None }
+        Use { entry, key: None, continuation: None, adopted_by: None }
     }
 }

@@ -30,7 +30,8 @@ pub trait Store: Send + Sync {
     /// The rate limits and circuits.
     fn counters(&self) -> Arc<dyn Counters>;
 
-    /// All rows of each key, in the order of `keys`: written rows, oldest first, then rows that are not written yet.
+    /// All rows of each key, in the order of `keys`, oldest first. Rows that are not written yet, and what noted uses add to rows,
+    /// are included.
     async fn entries(&self, keys: &[TurnKey]) -> Result<Vec<Vec<Entry>>, StoreError>;
 
     /// Durably writes a row unless the conversation has one. Returns the conversation's row, on which concurrent
@@ -80,9 +81,6 @@ pub trait Store: Send + Sync {
 
     /// The ledger's health.
     async fn health(&self) -> LedgerHealth;
-
-    /// Waits until the rows that a session adopted in earlier requests are written, so that [`Self::entries`] finds them.
-    async fn settle(&self, session: Option<&str>);
 
     /// Waits until everything noted so far is written, at most a few seconds.
     async fn flush(&self);

@@ -2,30 +2,50 @@
 
 use rusqlite::{Connection, Transaction, params};
 
+use super::journal::Noted;
 use super::{Entry, EntryId, NewEntry, TurnKey, UNNAMED_SESSION_MEMORY, Use, is_recent};
 
-const SELECT: &str = "SELECT id, session, block, tokens, before, created_ms FROM ledger WHERE key = ?1 ORDER BY id";
+const SELECT: &str =
+    "SELECT id, session, block, tokens, before, created_ms FROM ledger WHERE key = ?1 ORDER BY created_ms, id";
 
-/// The id of a row that is only in the journal.
-const UNWRITTEN: EntryId = EntryId(i64::MAX);
-
-/// The rows of each key, oldest first, then the rows of `noted`.
+/// The rows of each key, also those of `noted`, with what `noted` adds to them, oldest first.
 ///
 /// The caller reads `noted` from the journal before the table, so that a row that moves between them is found.
-pub(super) fn look_up(
-    connection: &Connection,
-    noted: &[(TurnKey, NewEntry)],
-    keys: &[TurnKey],
-) -> rusqlite::Result<Vec<Vec<Entry>>> {
+pub(super) fn look_up(connection: &Connection, noted: &Noted, keys: &[TurnKey]) -> rusqlite::Result<Vec<Vec<Entry>>> {
     let mut found: Vec<_> = keys.iter().map(|key| rows(connection, *key)).collect::<Result<_, _>>()?;
-    for (key, entry) in noted {
+    for (key, entry) in &noted.rows {
         for (rows, _) in found.iter_mut().zip(keys).filter(|(_, asked)| *asked == key) {
             if !rows.iter().any(|row| row.session == entry.session) {
-                rows.push(entry_of(UNWRITTEN, entry));
+                rows.push(entry.clone());
             }
         }
     }
+    for (key, used, noted_ms) in &noted.uses {
+        for (rows, _) in found.iter_mut().zip(keys).filter(|(_, asked)| *asked == key) {
+            add_use(rows, used, *noted_ms);
+        }
+    }
+    found.iter_mut().for_each(|rows| rows.sort_by_key(|row| row.created_ms));
     Ok(found)
+}
+
+/// Adds to the rows of a key what [`note_use`] will add to them in the database. The copy of an adopted row has no id of its own
+/// yet, so it has the row's.
+fn add_use(rows: &mut Vec<Entry>, used: &Use, noted_ms: i64) {
+    let Some(origin) = rows.iter_mut().find(|row| row.id == used.entry) else {
+        return;
+    };
+    origin.continuations.extend(used.continuation.filter(|chain| !origin.continuations.contains(chain)));
+    let Some(session) = &used.adopted_by else {
+        return;
+    };
+    let session = Some(session.clone()).filter(|session| !session.is_empty());
+    let adopted = Entry { session, created_ms: noted_ms, continuations: Vec::new(), ..origin.clone() };
+    let is_adopted =
+        |row: &Entry| row.session == adopted.session && (row.session.is_some() || is_recent(row.created_ms, noted_ms));
+    if !rows.iter().any(is_adopted) {
+        rows.push(adopted);
+    }
 }
 
 /// All rows of a key, oldest first.
@@ -56,27 +76,47 @@ fn rows(connection: &Connection, key: TurnKey) -> rusqlite::Result<Vec<Entry>> {
 pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry) -> rusqlite::Result<Entry> {
     let is_same_conversation = |entry: &Entry| {
         entry.session == new.session && (new.session.is_some() || is_recent(entry.created_ms, new.now_ms))
+            || Some(entry.id) == new.id
     };
     if let Some(existing) = rows(transaction, key)?.into_iter().rev().find(is_same_conversation) {
         return Ok(existing);
     }
     transaction
-        .prepare_cached("INSERT INTO ledger (key, session, block, tokens, before, created_ms, used_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)")?
-        .execute(params![key.as_bytes(), new.session, new.block, new.tokens, text(&entry_of(EntryId(0), new).before), new.now_ms])?;
+        .prepare_cached(
+            "INSERT INTO ledger (id, key, session, block, tokens, before, created_ms, used_ms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
+        )?
+        .execute(params![
+            unused(transaction, new.id)?,
+            key.as_bytes(),
+            new.session,
+            new.block,
+            new.tokens,
+            text(&before(new)),
+            new.now_ms
+        ])?;
     let id = transaction.last_insert_rowid();
     for used in &new.before {
         note_use(transaction, used, new.now_ms)?;
     }
-    for (absent, before) in &new.absent {
+    for (absent, id, before) in absent(new) {
+        let id = unused(transaction, id)?;
         transaction
             .prepare_cached(
-                "INSERT INTO ledger (key, session, block, tokens, before, created_ms, used_ms)
-                 SELECT ?1, ?2, NULL, 0, ?4, ?3, ?3
+                "INSERT INTO ledger (id, key, session, block, tokens, before, created_ms, used_ms)
+                 SELECT ?5, ?1, ?2, NULL, 0, ?4, ?3, ?3
                  WHERE NOT EXISTS (SELECT 1 FROM ledger WHERE key = ?1 AND session IS ?2)",
             )?
-            .execute(params![absent.as_bytes(), new.session, new.now_ms, text(before)])?;
+            .execute(params![absent.as_bytes(), new.session, new.now_ms, text(before), id])?;
     }
     Ok(entry_of(EntryId(id), new))
+}
+
+/// The id, unless another row has it.
+fn unused(transaction: &Transaction<'_>, id: Option<EntryId>) -> rusqlite::Result<Option<i64>> {
+    let Some(EntryId(id)) = id else { return Ok(None) };
+    let is_used = transaction.prepare_cached("SELECT 1 FROM ledger WHERE id = ?1")?.exists([id])?;
+    Ok((!is_used).then_some(id))
 }
 
 /// Stores a new continuation of a row, and a copy of the row for a session that adopts it.
@@ -109,10 +149,20 @@ pub(super) fn entry_of(id: EntryId, new: &NewEntry) -> Entry {
         session: new.session.clone(),
         block: new.block.clone(),
         tokens: new.tokens,
-        before: new.before.iter().map(|used| used.entry).collect(),
+        before: before(new),
         created_ms: new.now_ms,
         continuations: Vec::new(),
     }
+}
+
+fn before(new: &NewEntry) -> Vec<EntryId> {
+    new.before.iter().map(|used| used.entry).collect()
+}
+
+/// The keys of a row's absent turns, each with its id and the rows before it.
+pub(super) fn absent(new: &NewEntry) -> impl Iterator<Item = (TurnKey, Option<EntryId>, &[EntryId])> {
+    let absent = new.absent.iter().zip(1..);
+    absent.map(|((key, before), number)| (*key, new.id.map(|id| EntryId(id.0 + number)), before.as_slice()))
 }
 
 fn ids(text: &str) -> Vec<EntryId> {

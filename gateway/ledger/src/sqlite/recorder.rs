@@ -13,10 +13,10 @@ use tokio::sync::oneshot;
 
 use super::connection::{Open, busy, database_error};
 use super::database::{Database, is_busy};
-use super::ledger::insert;
+use super::ledger::{insert, note_use};
 use super::worker::Worker;
 use super::write_queue::WriteQueue;
-use super::{Entry, NewEntry, StoreError, TurnKey};
+use super::{Entry, NewEntry, StoreError, TurnKey, Use};
 
 /// How long a request may wait until its row is written.
 const RECORD: Duration = Duration::from_secs(2);
@@ -90,7 +90,7 @@ impl RecorderThread {
     fn write(&mut self, jobs: Vec<Job>) -> Vec<Job> {
         let until = jobs.iter().map(|job| job.until).min().unwrap_or_else(Instant::now);
         let rows = || jobs.iter().map(|job| (job.key, &job.entry));
-        let error = match self.insert(until, rows) {
+        let error = match self.insert(until, rows, &[]) {
             Ok(Ok(entries)) => {
                 for (job, entry) in jobs.into_iter().zip(entries) {
                     job.reply.send(Ok(entry)).ok();
@@ -111,7 +111,7 @@ impl RecorderThread {
         Vec::new()
     }
 
-    /// Writes rows in one transaction when it is this writer's turn. Retries until `until` while another connection
+    /// Writes rows and uses in one transaction when it is this writer's turn. Retries until `until` while another connection
     /// holds the database.
     ///
     /// # Errors
@@ -120,6 +120,7 @@ impl RecorderThread {
         &mut self,
         until: Instant,
         rows: impl Fn() -> R,
+        uses: &[Use],
     ) -> Result<rusqlite::Result<Vec<Entry>>, StoreError> {
         let RecorderThread { database, turns, connection } = self;
         let turn = turns.wait(until);
@@ -133,7 +134,7 @@ impl RecorderThread {
                 none => none.insert(database.connect("FULL")?),
             };
             loop {
-                match commit(&mut open.connection, rows()) {
+                match commit(&mut open.connection, rows(), uses) {
                     Err(error) if is_busy(&error) && Instant::now() < until => {}
                     result => return result,
                 }
@@ -150,9 +151,12 @@ impl RecorderThread {
 fn commit<'r>(
     connection: &mut Connection,
     rows: impl Iterator<Item = (TurnKey, &'r NewEntry)>,
+    uses: &[Use],
 ) -> rusqlite::Result<Vec<Entry>> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let entries = rows.map(|(key, entry)| insert(&transaction, key, entry)).collect::<rusqlite::Result<_>>()?;
+    let now_ms = jiff::Timestamp::now().as_millisecond();
+    uses.iter().try_for_each(|used| note_use(&transaction, used, now_ms))?;
     transaction.commit()?;
     Ok(entries)
 }

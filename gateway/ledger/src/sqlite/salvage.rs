@@ -124,7 +124,11 @@ impl Copy<'_> {
             _ => highest(self.from, table),
         };
         let mut copied = 0;
-        let mut ranges = vec![(1, highest)];
+        // The journal gives negative numbers.
+        let mut ranges = match *key {
+            "seq" => vec![(1, highest)],
+            _ => vec![(i64::MIN / 2, -1), (1, highest)],
+        };
         let mut empty_ranges = 0;
         while let Some((low, high)) = ranges.pop() {
             empty_ranges += 1;

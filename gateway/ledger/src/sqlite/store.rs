@@ -15,7 +15,6 @@ use super::super::receipt::Receipt;
 use super::super::turn_key::TurnKey;
 use super::super::usage::{KeyUsage, UsageSum};
 use super::super::{Store, StoreCounts};
-use super::adoptions::Adoptions;
 use super::connection::directory_error;
 use super::database::{self, Database, is_damage, lock};
 use super::journal::{Journal, orphans};
@@ -37,7 +36,6 @@ pub struct SqliteStore {
     reader: Reader,
     recorder: Recorder,
     writer: Writer,
-    adoptions: Adoptions,
     check: Mutex<Option<(InterruptHandle, Task)>>,
 }
 
@@ -73,7 +71,6 @@ impl SqliteStore {
             recorder: Recorder::start(supervisor, recorder).map_err(system)?,
             journal,
             writer,
-            adoptions: Adoptions::default(),
             database,
             check: Mutex::default(),
         })
@@ -122,7 +119,7 @@ impl Drop for SqliteStore {
 fn take_over(database: &Database, recorder: &mut RecorderThread) {
     for orphan in orphans(&database.directory) {
         let rows = || orphan.rows.iter().map(|(key, entry)| (*key, entry));
-        let written = recorder.insert(Instant::now() + TAKE_OVER, rows);
+        let written = recorder.insert(Instant::now() + TAKE_OVER, rows, &orphan.uses);
         match written.map(|written| written.map_err(|error| database::database_error(&database.path, &error))) {
             Ok(Ok(_)) => orphan.remove(),
             Ok(Err(error)) | Err(error) => {
@@ -150,14 +147,13 @@ impl Store for SqliteStore {
     }
 
     async fn record_without_block(&self, key: TurnKey, entry: NewEntry) {
-        lock(&self.journal).note(key, entry.clone());
-        self.adoptions.note(&entry.before);
+        let entry = lock(&self.journal).note_row(key, entry);
         self.writer.without_block(key, entry);
     }
 
     fn note_uses(&self, uses: Vec<Use>) {
         if !uses.is_empty() {
-            self.adoptions.note(&uses);
+            lock(&self.journal).note_uses(&uses);
             self.writer.uses(uses);
         }
     }
@@ -244,13 +240,6 @@ impl Store for SqliteStore {
         health.await.unwrap_or_else(|error| LedgerHealth::Unusable(error.to_string()))
     }
 
-    async fn settle(&self, session: Option<&str>) {
-        if let Some(number) = self.adoptions.pending(session) {
-            self.writer.flush().await;
-            self.adoptions.written(session, number);
-        }
-    }
-
     async fn flush(&self) {
         self.writer.flush().await;
     }
@@ -315,9 +304,22 @@ pub(super) mod tests {
         assert_eq!(rows(known).len(), 1);
         block_on(store.record_without_block(new, row(Some("a"), None, 3)));
         assert_eq!(rows(new)[0].block, None);
-        other.execute_batch("COMMIT").unwrap();
-        block_on(store.flush());
-        assert_eq!(rows(new)[0].block, None);
+        let continuation = TurnKey::for_test(4);
+        let used = Use { key: Some(known), adopted_by: Some("fork".to_owned()), ..Use::of(rows(known)[0].id) };
+        store.note_uses(vec![Use { continuation: Some(continuation), ..used }]);
+        for written in [false, true] {
+            if written {
+                other.execute_batch("COMMIT").unwrap();
+                block_on(store.flush());
+            }
+            assert_eq!(rows(new)[0].block, None);
+            let found = rows(known);
+            let of = |row: &Entry| (row.session.clone(), row.block.clone(), row.continuations.clone());
+            let session = |name: &str| Some(name.to_owned());
+            let expected =
+                [(session("a"), session("one"), vec![continuation]), (session("fork"), session("one"), Vec::new())];
+            assert_eq!(found.iter().map(of).collect::<Vec<_>>(), expected, "written: {written}");
+        }
     }
 
     #[test]
@@ -382,9 +384,9 @@ pub(super) mod tests {
         let found = store.reader.run(move |thread| {
             assert!(thread.look_up(&[key])?[0].is_empty());
             // The writer's order: first the table, then the journal.
-            lock(&journal).note(key, row(Some("a"), None, 1));
+            lock(&journal).note_row(key, row(Some("a"), None, 1));
             block_on(other.record(key, row(Some("a"), None, 1)))?;
-            lock(&journal).remove([(key, row(Some("a"), None, 1))]);
+            lock(&journal).remove(vec![(key, row(Some("a"), None, 1))], &[]);
             thread.look_up(&[key])
         });
         assert_eq!(block_on(found).unwrap()[0].len(), 1);

@@ -270,7 +270,7 @@ impl WriterThread {
         }
         let written = self.with_turn(|connection| batch.write(connection));
         match &written {
-            Ok(()) => lock(&self.journal).remove(std::mem::take(&mut batch.without_block)),
+            Ok(()) => lock(&self.journal).remove(std::mem::take(&mut batch.without_block), &batch.uses),
             Err(_) => self.unwritten = batch,
         }
         written

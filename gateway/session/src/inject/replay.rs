@@ -1,14 +1,9 @@
 //! Looking up the ledger rows of a conversation.
 
-use std::time::Duration;
-
 use muninn_ledger::{Entry, EntryId, Store, StoreError, Use, is_recent};
 use muninn_wire::{Insertion, Prompt, Site};
 
 use super::{Boundary, Chain};
-
-/// The longest wait for the rows and notes of earlier requests. A ledger that another process holds may take longer.
-const SETTLE: Duration = Duration::from_secs(1);
 
 /// A turn of the conversation with its ledger entry.
 #[derive(Debug, Clone)]
@@ -52,13 +47,16 @@ impl Replay {
 
     /// The uses of all entries, with each new continuation.
     pub fn uses(&self, session: Option<&str>) -> Vec<Use> {
-        let used = |turn: &ReplayedTurn| Use {
-            entry: turn.entry.id,
-            continuation: turn
-                .boundary
-                .continuation
-                .filter(|continuation| !turn.entry.continuations.contains(continuation)),
-            adopted_by: (turn.entry.session.as_deref() != session).then(|| session.unwrap_or_default().to_owned()),
+        let used = |turn: &ReplayedTurn| {
+            let ReplayedTurn { boundary, entry } = turn;
+            let continuation = boundary.continuation.filter(|chain| !entry.continuations.contains(chain));
+            let is_adopted = entry.session.as_deref() != session;
+            Use {
+                entry: entry.id,
+                key: (is_adopted || continuation.is_some()).then_some(boundary.key),
+                continuation,
+                adopted_by: is_adopted.then(|| session.unwrap_or_default().to_owned()),
+            }
         };
         self.turns.iter().map(used).collect()
     }
@@ -103,29 +101,12 @@ pub async fn replay(
     now_ms: i64,
 ) -> Result<Replay, StoreError> {
     let keys: Vec<_> = chain.boundaries.iter().map(|boundary| boundary.key).collect();
-    tokio::time::timeout(SETTLE, store.settle(session)).await.ok();
-    let mut rows = store.entries(&keys).await?;
-    if is_ambiguous(chain, &rows, session) {
-        // Only continuations tell the rows apart, and those that earlier requests noted may not be written yet.
-        tokio::time::timeout(SETTLE, store.flush()).await.ok();
-        rows = store.entries(&keys).await?;
-    }
+    let rows = store.entries(&keys).await?;
     let is_recorded = |rows: &[Entry]| rows.iter().any(|row| row.session.as_deref() == session);
     let recorded = chain.boundaries.iter().zip(&rows).filter(|(_, rows)| is_recorded(rows));
     Ok(Replay {
         turns: history(chain, &rows, session, now_ms),
         recorded: recorded.map(|(boundary, _)| boundary.site).collect(),
-    })
-}
-
-/// Whether an answered turn has several rows that this conversation could continue: its own, or those of other sessions if
-/// it has none.
-fn is_ambiguous(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>) -> bool {
-    let is_own = |row: &&Entry| row.session.as_deref() == session;
-    let has_own = rows.iter().flatten().any(|row| is_own(&row));
-    chain.boundaries.iter().zip(rows).any(|(boundary, rows)| {
-        let eligible = rows.iter().filter(|row| !has_own || is_own(row)).count();
-        boundary.answered && eligible > 1
     })
 }
 
@@ -168,7 +149,8 @@ fn shares_history(row: &Entry, boundaries: &[Boundary], rows: &[Vec<Entry>]) -> 
     };
     // At each boundary, the row of its history there, and whether a row continues as this conversation does.
     let places = before.iter().zip(rows).map(|(boundary, rows)| {
-        let stood = rows.iter().find(|other| row.before.contains(&other.id) || is_absent_turn(other));
+        let listed = rows.iter().find(|other| row.before.contains(&other.id));
+        let stood = listed.or_else(|| rows.iter().find(|other| is_absent_turn(other)));
         let is_alike = stood.map(|stood| continues_alike(boundary, stood));
         (is_alike, rows.iter().any(|other| continues_alike(boundary, other)))
     });
@@ -312,7 +294,8 @@ mod tests {
                 };
                 rows.push(store.record(key, row).await.unwrap());
             }
-            store.note_uses(vec![Use { continuation: Some(TurnKey::for_test(7)), ..Use::of(rows[0].id) }]);
+            let continuation = Some(TurnKey::for_test(7));
+            store.note_uses(vec![Use { key: Some(key), continuation, ..Use::of(rows[0].id) }]);
             let replayed = replay(&chain, Some("fork"), &store, 0).await.unwrap();
             assert_eq!(replayed.each_block().collect::<Vec<_>>(), ["first"]);
         });

@@ -248,10 +248,6 @@ impl Store for Slow {
         self.inner.health().await
     }
 
-    async fn settle(&self, session: Option<&str>) {
-        self.inner.settle(session).await;
-    }
-
     async fn flush(&self) {
         self.inner.flush().await;
     }
