@@ -351,7 +351,7 @@ fn doc(attributes: &[syn::Attribute]) -> String {
     lines.collect::<Vec<_>>().join(" ")
 }
 
-/// Maximum number of packages in the lock file, Muninn's own included. Users must trust every package, so each increase
+/// Maximum number of packages in the lock file that are not Muninn's own. Users must trust every package, so each increase
 /// needs a reason. The last increases were for the grammars of twelve languages (21), the larger embedder (candle and
 /// its tokenizer, 69), file watching on every system (notify, 8), sqlite-vec, two columns in a terminal of any width
 /// (textwrap, 3), content codings (async-compression with brotli and zstd, 14), logs as JSON (2), JSON Schemas of
@@ -359,11 +359,11 @@ fn doc(attributes: &[syn::Attribute]) -> String {
 /// (clap_complete, 3), the Model Context Protocol (rmcp, 21), links in Markdown (pulldown-cmark, 2), edits of
 /// clients' files that keep their comments (toml_edit, jsonc-parser), YAML in front matter (saphyr-parser, 2), and
 /// three-way merges of texts (diffy). The times of reminders take three (croner).
-const MAX_PACKAGES: usize = 507;
+const MAX_PACKAGES: usize = 487;
 
 #[test]
 fn lock_file_holds_no_more_packages_than_allowed() {
-    let packages = locked(".").len();
+    let packages = locked(".").len() - members().len();
     assert!(packages <= MAX_PACKAGES, "{packages} packages, {MAX_PACKAGES} are allowed");
 }
 

@@ -8,8 +8,8 @@ use muninn_wire::WireFormat;
 use reqwest::Url;
 use thiserror::Error;
 
+use super::backend_names::{Names, UnknownBackend};
 use super::invalid::{UnknownValue, invalid};
-use super::names::{Names, UnknownBackend};
 use super::raw::{self, Fallback, OneOrMany};
 use super::{BackendConfig, ConfigError, FallbackConfig, LimitsConfig, RouteConfig};
 use crate::secrets::Secret;

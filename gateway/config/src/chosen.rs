@@ -1,8 +1,8 @@
 //! A model that the user names for a task of Muninn, such as exploring or summarizing.
 
+use super::backend_names::Names;
 use super::chosen_model::ChosenModel;
 use super::invalid::invalid;
-use super::names::Names;
 use super::{BackendConfig, ConfigError};
 
 /// Resolves `backend` and `model` of a section. Returns `None` if both are absent. One of them alone is an error.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::backend_names::{Names, UnknownBackend};
 use super::invalid::invalid;
-use super::names::{Names, UnknownBackend};
 use super::{BackendConfig, ConfigError, KeyConfig, raw};
 use crate::secrets::{KeyHash, PREFIX};
 

@@ -5,6 +5,7 @@
 //! are not trusted: a repository's file can only set `context` and `memory`, so that a cloned repository cannot choose
 //! where the user's prompts and keys are sent.
 
+mod backend_names;
 mod backends;
 mod chosen;
 mod chosen_model;
@@ -17,16 +18,15 @@ mod journal;
 mod keys;
 mod lookup;
 mod memory;
-mod names;
 #[cfg(unix)]
 pub mod ownership;
-mod parts;
 pub mod paths;
 mod personal;
 pub mod presence;
 mod raw;
 mod resolve;
 pub mod secrets;
+mod sections;
 mod settings;
 mod wiki;
 mod worklog;
@@ -38,14 +38,14 @@ pub use hosts::{Authority, HostPattern};
 pub use journal::JournalConfig;
 pub use keys::{NameError, check_name};
 pub use memory::{EmbedderConfig, MemoryConfig, MemoryWrite, ReconcilerConfig, SummarizerConfig};
-pub use parts::{
-    BackendConfig, CircuitConfig, ContextConfig, FallbackConfig, HooksConfig, KeyConfig, LimitsConfig, McpConfig,
-    RouteConfig, UNCONFIGURED,
-};
 pub use personal::{AgentClient, AgentConfig, PersonalConfig};
 #[cfg(any(test, feature = "fixture"))]
 pub use resolve::load_text;
 pub use resolve::{Overrides, load, repository};
+pub use sections::{
+    BackendConfig, CircuitConfig, ContextConfig, FallbackConfig, HooksConfig, KeyConfig, LimitsConfig, McpConfig,
+    RouteConfig, UNCONFIGURED,
+};
 pub use settings::{Config, TestConfig};
 pub use wiki::{DigestConfig, DigestInPrompt, WikiConfig};
 pub use worklog::WorklogConfig;

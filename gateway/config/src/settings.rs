@@ -5,8 +5,8 @@ use super::explore::ExploreConfig;
 use super::hosts::HostPattern;
 use super::journal::JournalConfig;
 use super::memory::{EmbedderConfig, MemoryConfig, ReconcilerConfig, SummarizerConfig};
-use super::parts::{BackendConfig, ContextConfig, HooksConfig, KeyConfig, LimitsConfig, McpConfig, RouteConfig};
 use super::personal::PersonalConfig;
+use super::sections::{BackendConfig, ContextConfig, HooksConfig, KeyConfig, LimitsConfig, McpConfig, RouteConfig};
 use super::wiki::WikiConfig;
 use super::worklog::WorklogConfig;
 

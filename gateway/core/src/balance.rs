@@ -13,7 +13,7 @@ use muninn_ledger::{Receipt, Store, StoreError};
 use muninn_text::model::block_on;
 
 use super::Workspace;
-use super::maps::{Balance, WINDOW};
+use super::map_gains::{Balance, WINDOW};
 
 impl Workspace {
     /// Reads the balance from the receipts, unless it is known. Blocks; never called by a request.

@@ -19,7 +19,7 @@ mod journal;
 mod knowledge;
 mod learn;
 mod local;
-mod maps;
+mod map_gains;
 mod memory;
 pub mod model;
 mod notice;

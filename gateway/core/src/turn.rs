@@ -4,16 +4,16 @@
 //! the body leaves as the client sent it, with the replayed blocks if replay worked.
 
 mod budget;
+mod clock;
 mod no_pack;
 mod plan;
 mod planner;
 mod planning;
-mod time;
 
 pub(super) use budget::preview;
+pub use clock::millis;
+pub(super) use clock::now_ms;
 pub(super) use no_pack::NoPackReason;
 pub use plan::Plan;
 pub(super) use plan::chain;
 pub use planning::{PlanRequest, new_receipt, plan, replay_only};
-pub use time::millis;
-pub(super) use time::now_ms;

@@ -19,7 +19,7 @@ use thiserror::Error;
 
 use super::embedder::ConfiguredEmbedder;
 use super::journal::{self, SessionJournal};
-use super::maps::Balance;
+use super::map_gains::Balance;
 use super::wiki::TeamWiki;
 
 /// The shortest pause between two refreshes of an index. The pause is also at least 20 times the last walk, so that walks

@@ -61,6 +61,31 @@ pub struct NewEntry {
     pub now_ms: i64,
 }
 
+impl NewEntry {
+    /// The row with this id.
+    pub(crate) fn row(&self, id: EntryId) -> Entry {
+        Entry {
+            id,
+            session: self.session.clone(),
+            block: self.block.clone(),
+            tokens: self.tokens,
+            before: self.before(),
+            created_ms: self.now_ms,
+            continuations: Vec::new(),
+        }
+    }
+
+    pub(crate) fn before(&self) -> Vec<EntryId> {
+        self.before.iter().map(|used| used.entry).collect()
+    }
+
+    /// The keys of the absent turns, each with its id and the rows before it.
+    pub(crate) fn absent(&self) -> impl Iterator<Item = (TurnKey, Option<EntryId>, &[EntryId])> {
+        let absent = self.absent.iter().zip(1..);
+        absent.map(|((key, before), number)| (*key, self.id.map(|id| EntryId(id.0 + number)), before.as_slice()))
+    }
+}
+
 /// A row that was replayed, with its continuation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Use {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ToolSession;
-use super::most::MOST;
+use super::limits::MOST;
 use super::result::clean;
 use crate::{ListedPage, RecallQuery, RecalledMemory, find_receipt};
 

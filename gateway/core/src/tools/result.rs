@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::ClientTool;
-use super::most::MOST;
+use super::limits::MOST;
 
 /// The key of the note in a shortened list.
 const CUT: &str = "cut";

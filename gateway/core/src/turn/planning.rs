@@ -12,9 +12,9 @@ use muninn_wire::{Insertion, Prompt, WireFormat};
 use super::super::App;
 use super::super::deep::{DeepLane, ProgressSender};
 use super::super::enter::locate;
+use super::clock::now_ms;
 use super::plan::{Plan, chain};
 use super::planner::TurnPlanner;
-use super::time::now_ms;
 
 /// An empty receipt for a request that arrived now.
 pub fn new_receipt(app: &App, caller: &Caller, format: WireFormat, id: &str, model: &str) -> Receipt {

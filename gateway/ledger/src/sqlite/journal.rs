@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use muninn_base::private_file;
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{absent, entry_of};
 use super::{Entry, EntryId, NewEntry, TurnKey, Use};
 
 const PREFIX: &str = "without-";
@@ -154,12 +153,12 @@ impl Journal {
         for ((key, _), entry) in &self.rows {
             let Some(id) = entry.id else { continue };
             if keys.contains(key) {
-                found.rows.push((*key, entry_of(id, entry)));
+                found.rows.push((*key, entry.row(id)));
             }
-            for (absent, id, before) in absent(entry).filter(|(absent, ..)| keys.contains(absent)) {
+            for (absent, id, before) in entry.absent().filter(|(absent, ..)| keys.contains(absent)) {
                 let Some(id) = id else { continue };
                 let row = NewEntry { session: entry.session.clone(), now_ms: entry.now_ms, ..NewEntry::default() };
-                found.rows.push((absent, Entry { before: before.to_vec(), ..entry_of(id, &row) }));
+                found.rows.push((absent, Entry { before: before.to_vec(), ..row.row(id) }));
             }
         }
         if !self.uses.is_empty() {
@@ -274,7 +273,7 @@ mod tests {
         journal.note_row(TurnKey::for_test(2), noted);
         let found = journal.find(&[TurnKey::for_test(1), TurnKey::for_test(3)]);
         let id = EntryId(journal.next_id - 1);
-        assert_eq!(found.rows, [(TurnKey::for_test(1), entry_of(id, &entry("a")))]);
+        assert_eq!(found.rows, [(TurnKey::for_test(1), entry("a").row(id))]);
     }
 
     #[test]

@@ -92,14 +92,14 @@ pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry
             new.session,
             new.block,
             new.tokens,
-            text(&before(new)),
+            text(&new.before()),
             new.now_ms
         ])?;
     let id = transaction.last_insert_rowid();
     for used in &new.before {
         note_use(transaction, used, new.now_ms)?;
     }
-    for (absent, id, before) in absent(new) {
+    for (absent, id, before) in new.absent() {
         let id = unused(transaction, id)?;
         transaction
             .prepare_cached(
@@ -109,7 +109,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry
             )?
             .execute(params![absent.as_bytes(), new.session, new.now_ms, text(before), id])?;
     }
-    Ok(entry_of(EntryId(id), new))
+    Ok(new.row(EntryId(id)))
 }
 
 /// The id, unless another row has it.
@@ -140,29 +140,6 @@ pub(super) fn note_use(transaction: &Transaction<'_>, used: &Use, now_ms: i64) -
             .execute(params![used.entry.0, continuation.as_bytes()])?;
     }
     Ok(())
-}
-
-/// The row of a new entry.
-pub(super) fn entry_of(id: EntryId, new: &NewEntry) -> Entry {
-    Entry {
-        id,
-        session: new.session.clone(),
-        block: new.block.clone(),
-        tokens: new.tokens,
-        before: before(new),
-        created_ms: new.now_ms,
-        continuations: Vec::new(),
-    }
-}
-
-fn before(new: &NewEntry) -> Vec<EntryId> {
-    new.before.iter().map(|used| used.entry).collect()
-}
-
-/// The keys of a row's absent turns, each with its id and the rows before it.
-pub(super) fn absent(new: &NewEntry) -> impl Iterator<Item = (TurnKey, Option<EntryId>, &[EntryId])> {
-    let absent = new.absent.iter().zip(1..);
-    absent.map(|((key, before), number)| (*key, new.id.map(|id| EntryId(id.0 + number)), before.as_slice()))
 }
 
 fn ids(text: &str) -> Vec<EntryId> {

@@ -42,3 +42,6 @@ pub use toc::TocNode;
 pub use undo::Undone;
 pub use version::Version;
 pub use write::{Draft, Written};
+
+#[cfg(test)]
+mod tests;

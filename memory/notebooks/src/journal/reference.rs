@@ -1,4 +1,1 @@
 pub const REFERENCE: &str = "refs/muninn/journal";
-
-#[cfg(test)]
-mod tests;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::directory::Personal;
 use super::error::PersonalError;
 use super::journal_lines::JournalEntry;
-use super::names::{ENTITIES, STATE};
+use super::paths::{ENTITIES, STATE};
 use super::reminder::ScheduleView;
 
 /// The journal entries of a context.

@@ -11,7 +11,7 @@ use notify::{RecursiveMode, Watcher as _};
 
 use super::error::PersonalError;
 use super::files::{check_folder, path_below};
-use super::names::INDEX;
+use super::paths::INDEX;
 use super::search::Search;
 
 /// One person's memory. The directory need not exist.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::directory::Personal;
 use super::error::PersonalError;
 use super::files::check_folder;
-use super::names::ENTITIES;
+use super::paths::ENTITIES;
 use super::search::ItemType;
 
 pub(super) struct EntityFile {

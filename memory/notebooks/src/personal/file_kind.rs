@@ -2,7 +2,7 @@ use jiff::civil::Date;
 use unicode_categories::UnicodeCategories as _;
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::names::{ENTITIES, JOURNAL, REMINDERS, SIGNALS, STATE};
+use super::paths::{ENTITIES, JOURNAL, REMINDERS, SIGNALS, STATE};
 use super::{reminder, settings};
 
 /// A kind of files of a memory.

@@ -8,7 +8,7 @@ use muninn_text::redact::redact;
 
 use super::directory::Personal;
 use super::error::PersonalError;
-use super::names::STATE;
+use super::paths::STATE;
 
 /// The file, in the directory of the state.
 const FILE: &str = "inbox.md";

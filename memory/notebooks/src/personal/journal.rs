@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::directory::Personal;
 use super::error::PersonalError;
 use super::journal_lines::{EntryMetadata, JournalEntry, parse};
-use super::names::JOURNAL;
+use super::paths::JOURNAL;
 use super::read_budget::{BadLine, BadLines, ReadBudget, text};
 use super::timestamp::timestamp;
 

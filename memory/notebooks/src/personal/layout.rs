@@ -10,7 +10,7 @@ use std::{fs, io};
 use serde::Serialize;
 
 use super::file_kind::is_name;
-use super::names::{ENTITIES, JOURNAL, REMINDERS, SIGNALS, STATE};
+use super::paths::{ENTITIES, JOURNAL, REMINDERS, SIGNALS, STATE};
 
 pub use super::file_kind::{FileKind, folded};
 

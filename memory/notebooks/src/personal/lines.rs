@@ -1,7 +1,7 @@
 //! The lines of a file from elsewhere that are taken.
 
 use super::journal_lines::JournalEntry;
-use super::names::JOURNAL;
+use super::paths::JOURNAL;
 use super::signals::Signal;
 
 /// The most lines that are taken of all files together. A search keeps each line of the journal in memory.

@@ -19,7 +19,7 @@ mod journal_lines;
 pub mod layout;
 mod limits;
 mod lines;
-mod names;
+mod paths;
 mod read_budget;
 mod reminder;
 mod reminder_kind;

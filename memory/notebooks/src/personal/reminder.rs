@@ -17,7 +17,7 @@ use super::directory::Personal;
 use super::error::PersonalError;
 use super::files::{self, check_folder};
 use super::limits::MOST_TIMEOUT_SECONDS;
-use super::names::REMINDERS;
+use super::paths::REMINDERS;
 use super::reminder_kind::ReminderKind;
 use super::schedule::{Schedule, zone};
 use super::timestamp::timestamp;

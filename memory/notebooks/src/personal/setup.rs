@@ -8,7 +8,7 @@ use muninn_text::redact::redact;
 use super::directory::Personal;
 use super::error::PersonalError;
 use super::inbox::INBOX;
-use super::names::{ENTITIES, JOURNAL, STATE};
+use super::paths::{ENTITIES, JOURNAL, STATE};
 
 /// The questions of the first run.
 pub const QUESTIONS: [&str; 3] = [

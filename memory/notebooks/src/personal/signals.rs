@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::directory::Personal;
 use super::error::PersonalError;
-use super::names::SIGNALS;
+use super::paths::SIGNALS;
 use super::read_budget::{ReadBudget, text};
 use super::timestamp::timestamp;
 

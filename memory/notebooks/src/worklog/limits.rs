@@ -6,6 +6,3 @@ pub const HANDOVER_LINES: usize = 50;
 
 /// The number of consecutive failures after which an agent declares a mutation.
 pub const FAILURES_BEFORE_MUTATION: u32 = 3;
-
-#[cfg(test)]
-mod tests;

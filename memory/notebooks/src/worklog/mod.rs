@@ -25,3 +25,6 @@ pub use file::{Appended, SessionHeader, Tail, Worklog, WorklogError};
 pub use limits::{FAILURES_BEFORE_MUTATION, FILE, HANDOVER_LINES};
 pub use mutation::{Mutation, MutationKind, UnknownMutation};
 pub use parsed::{ParsedMutation, ParsedWorklog};
+
+#[cfg(test)]
+mod tests;

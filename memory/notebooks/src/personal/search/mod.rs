@@ -5,10 +5,10 @@
 //! then. Files that are always loaded are not searched.
 
 mod index;
-mod kept;
 mod kind;
 mod searching;
+mod state;
 
-pub(super) use kept::Search;
 pub use kind::ItemType;
 pub use searching::{FoundItem, SearchOptions};
+pub(super) use state::Search;

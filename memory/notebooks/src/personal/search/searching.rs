@@ -17,11 +17,11 @@ use super::super::directory::Personal;
 use super::super::error::PersonalError;
 use super::super::files;
 use super::super::journal_lines::parse;
-use super::super::names::{INDEX, JOURNAL};
+use super::super::paths::{INDEX, JOURNAL};
 use super::super::timestamp::timestamp;
 use super::index::{Document, Index, IndexedFile, Listed, MOST_FILE};
-use super::kept::Search;
 use super::kind::ItemType;
+use super::state::Search;
 
 /// The new texts after which the index is kept for the next process.
 const READ_FOR_IMAGE: usize = 100;

@@ -359,14 +359,14 @@ fn search_ranks_both_dimensions_and_asks_more_of_old_entries() {
 #[test]
 fn required_score_grows_with_age_and_never_exceeds_a_perfect_match() {
     let settings = SearchSettings::default();
-    let of = |days: f64| super::super::search::required(days, 0.5, &settings);
+    let of = |days: f64| super::search::required(days, 0.5, &settings);
     assert!(
         (of(0.0) - 0.5).abs() < 1e-6 && (of(30.0) - 0.5f32.powf(0.75)).abs() < 1e-6 && (of(-5.0) - 0.5).abs() < 1e-6
     );
     assert!((of(1e9) - 0.5f32.powf(0.55)).abs() < 1e-6);
     assert!((1..200).all(|days| of(f64::from(days)) >= of(f64::from(days - 1))));
     let none = SearchSettings { half_life_days: 0.0, minimum_salience: 0.0, ..settings };
-    assert!(super::super::search::required(1.0, 0.5, &none) <= 1.0);
+    assert!(super::search::required(1.0, 0.5, &none) <= 1.0);
 }
 
 mod bombs;
