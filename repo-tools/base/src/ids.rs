@@ -1,7 +1,7 @@
 //! Finds items by a part of their id. Every command and door that takes an id uses [`find`].
 //!
 //! ```
-//! use crate::ids::{IdError, find};
+//! use muninn_base::ids::{IdError, find};
 //!
 //! let records = [("01ARZ3NDEK", "invoices are in cents"), ("01ARZ3TSV4", "refills are lazy")];
 //! assert_eq!(find("record", "tsv", records), Ok("refills are lazy"));
