@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 
-WORDS = pathlib.Path(__file__).resolve().parents[2] / "memory" / "src" / "wiki" / "stopwords"
+WORDS = pathlib.Path(__file__).resolve().parents[2] / "memory" / "notebooks" / "src" / "wiki" / "stopwords"
 LANGUAGES = {name: set((WORDS / f"{name}.txt").read_text().split()) for name in ("english", "german", "french", "spanish")}
 SIZE = 50
 MOST_BYTES = 4 << 20
