@@ -20,7 +20,7 @@ const MINIMAL: &str = "[[backends]]\nname = \"a\"\nurl = \"http://a\"\ndialect =
 const HEAD: &str = "# Configuration reference
 
 <!-- Generated from gateway/config/src/raw.rs by a test. Do not edit: change the types, then run
-     `UPDATE_GOLDEN=1 cargo test -p muninn-gateway --lib configuration_reference`. -->
+     `UPDATE_GOLDEN=1 cargo test -p muninn-config --lib configuration_reference`. -->
 
 Muninn reads one user file, `muninn.toml`, and a file of the repository, `.muninn/config.toml`. `muninn config check`
 prints the path of the user's file and checks both. Environment variables override the user's file, and flags override
