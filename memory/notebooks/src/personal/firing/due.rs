@@ -13,10 +13,8 @@ use super::super::reminder::{CatchUp, Reminder};
 use super::super::reminder_kind::ReminderKind;
 use super::super::schedule::Schedule;
 use super::approval;
-use super::error::FiringError;
+use super::error::{FILE, FiringError};
 use super::firings::{Firings, schedule_words};
-
-const FILE: &str = "reminders.db";
 
 /// A firing that is later than this is late, and is left out by [`CatchUp::Skip`]. A program looks every half minute.
 const LATE: Duration = Duration::from_secs(90);

@@ -1,7 +1,9 @@
 use thiserror::Error;
 
 use super::super::error::PersonalError;
-use crate::personal::settings::FILE;
+
+/// The database's name in the state directory.
+pub(super) const FILE: &str = "reminders.db";
 
 /// Why firings cannot be read or written.
 #[derive(Debug, Error)]

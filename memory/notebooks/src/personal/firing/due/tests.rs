@@ -187,9 +187,10 @@ fn every_due_time_of_a_year_is_claimed_once_or_accounted_for() {
         minute = minute.min(MINUTES - 1);
         let now = start + SignedDuration::from_mins(minute);
         for (reminder, due, accounted) in &mut places {
-            let passed: Vec<i64> = match *accounted < now.as_second() {
-                true => due.range(*accounted + 1..=now.as_second()).copied().collect(),
-                false => Vec::new(),
+            let passed: Vec<i64> = if *accounted < now.as_second() {
+                due.range(*accounted + 1..=now.as_second()).copied().collect()
+            } else {
+                Vec::new()
             };
             // Most minutes have nothing: looking is repeated for some of them.
             if passed.is_empty() && rng.u16(0..2_000) > 0 {
@@ -311,4 +312,12 @@ fn a_single_time_is_due_whenever_its_file_was_made() {
         let due = claim(&mut firings, &once, "2027-06-04T00:00:00Z");
         assert_eq!(due.as_deref(), Some("2027-06-03T12:00:00Z"));
     }
+}
+
+#[test]
+fn damaged_database_is_named_in_the_error() {
+    let state = tempfile::tempdir().unwrap();
+    std::fs::write(state.path().join(FILE), "no database, but long enough to be taken for one".repeat(99)).unwrap();
+    let error = Firings::open(state.path()).err().unwrap().to_string();
+    assert!(error.starts_with("cannot use reminders.db: "), "{error}");
 }
