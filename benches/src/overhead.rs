@@ -5,7 +5,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::{Parser, ValueEnum};
 use serde::Serialize;
 
@@ -64,9 +64,9 @@ pub(crate) struct Options {
     context: Option<ContextChoice>,
 }
 
-pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|_| "expected a number")?;
-    Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
+pub(crate) fn seconds(text: &str) -> Result<Duration> {
+    let number: f64 = text.parse().context("expected a number")?;
+    Ok(Duration::try_from_secs_f64(number)?)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -87,14 +87,14 @@ struct Gateway {
 }
 
 impl FromStr for Gateway {
-    type Err = String;
+    type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self> {
         let (name, url) = text.split_once('=').unwrap_or((text, text));
-        let rest = url.strip_prefix("http://").ok_or("only http:// is measured")?;
+        let rest = url.strip_prefix("http://").context("only http:// is measured")?;
         let host = rest.strip_suffix('/').unwrap_or(rest);
-        let mut addresses = host.to_socket_addrs().map_err(|error| format!("{host:?} is no HOST:PORT: {error}"))?;
-        Ok(Self { name: name.to_owned(), address: addresses.next().ok_or("the host has no address")? })
+        let mut addresses = host.to_socket_addrs().with_context(|| format!("{host:?} is no HOST:PORT"))?;
+        Ok(Self { name: name.to_owned(), address: addresses.next().context("the host has no address")? })
     }
 }
 

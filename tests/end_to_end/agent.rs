@@ -13,10 +13,7 @@ pub(crate) const SESSION: &str = "3f0c8c1e-0000-4000-8000-000000000001";
 pub(crate) fn gather(dir: &Path, text: &mut String) {
     for entry in fs::read_dir(dir).into_iter().flatten() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => gather(&path, text),
-            false => text.push_str(&fs::read_to_string(&path).unwrap_or_default()),
-        }
+        if path.is_dir() { gather(&path, text) } else { text.push_str(&fs::read_to_string(&path).unwrap_or_default()) }
     }
 }
 

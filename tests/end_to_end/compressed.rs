@@ -77,10 +77,7 @@ fn encoded_answers_are_decoded_and_their_usage_is_counted() {
         let mut broken = Broken::new();
         broken.answer_with(move |request| {
             let plain = answers::ok(request).body();
-            let kind = match answers::wants_stream(&request.body) {
-                true => "text/event-stream",
-                false => "application/json",
-            };
+            let kind = if answers::wants_stream(&request.body) { "text/event-stream" } else { "application/json" };
             Reply::new(200, kind, encoded(coding, &plain)).header("content-encoding", coding)
         });
         for (client, spoken) in all_pairs() {
@@ -89,10 +86,8 @@ fn encoded_answers_are_decoded_and_their_usage_is_counted() {
                 let response = broken.ask(client, spoken, streamed);
                 assert_eq!(response.status, 200, "{how}: {}", response.text());
                 assert_eq!(response.headers.get("content-encoding"), None, "{how}");
-                let answer = match streamed {
-                    true => client.read_stream(&response.text()),
-                    false => client.read_whole(&response.json()),
-                };
+                let answer =
+                    if streamed { client.read_stream(&response.text()) } else { client.read_whole(&response.json()) };
                 assert_eq!((answer.text.as_str(), &answer.failed), ("ok", &None), "{how}");
                 if client == spoken {
                     let plain = answers::ok(&broken.upstream.last()).body();

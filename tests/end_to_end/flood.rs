@@ -34,9 +34,8 @@ fn endless_comments_end_in_the_clients_own_error() {
 
 #[test]
 fn flooding_backend_blocks_no_other_client_and_ends_when_the_client_leaves() {
-    let upstream = Upstream::start_with(|request| match answers::wants_stream(&request.body) {
-        true => Reply::endless(HEAD, noise()),
-        false => answers::ok(request),
+    let upstream = Upstream::start_with(|request| {
+        if answers::wants_stream(&request.body) { Reply::endless(HEAD, noise()) } else { answers::ok(request) }
     });
     let backend = crate::formats::backend("mock", &upstream.url(), Format::Chat);
     let env = muninn_tests::TestEnv::new(crate::MUNINN);

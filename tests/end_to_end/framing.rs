@@ -22,19 +22,18 @@ fn chunked_answer_with_a_length_arrives_whole() {
     for is_length_first in [false, true] {
         broken.answer_with(move |request| {
             let format = of_path(request);
-            Reply::raw(match muninn_tests::answers::wants_stream(&request.body) {
-                true => both("text/event-stream", &format.streamed_call(), is_length_first),
-                false => both("application/json", &format.whole_call(), is_length_first),
+            Reply::raw(if muninn_tests::answers::wants_stream(&request.body) {
+                both("text/event-stream", &format.streamed_call(), is_length_first)
+            } else {
+                both("application/json", &format.whole_call(), is_length_first)
             })
         });
         for (client, spoken) in all_pairs() {
             for streamed in [false, true] {
                 let how = format!("{client:?} -> {spoken:?}, streamed: {streamed}");
                 let response = broken.ask(client, spoken, streamed);
-                let answer = match streamed {
-                    true => client.read_stream(&response.text()),
-                    false => client.read_whole(&response.json()),
-                };
+                let answer =
+                    if streamed { client.read_stream(&response.text()) } else { client.read_whole(&response.json()) };
                 assert_eq!((answer.calls.len(), answer.failed), (1, None), "{how}");
                 assert!(
                     response.headers.all("content-length").len() + response.headers.all("transfer-encoding").len() == 1,

@@ -199,9 +199,10 @@ fn writers_that_are_killed_lose_nothing_that_was_acknowledged() {
             std::thread::yield_now();
         }
         let output = child.wait_with_output().unwrap();
-        match output.status.success() {
-            true => acknowledged.push(serde_json::from_slice::<Value>(&output.stdout).unwrap()["id"].clone()),
-            false => killed += 1,
+        if output.status.success() {
+            acknowledged.push(serde_json::from_slice::<Value>(&output.stdout).unwrap()["id"].clone());
+        } else {
+            killed += 1;
         }
         // The lock of the ref, if the process was killed while it had it: it is removed when it is old.
         if let Ok(lock) = std::fs::File::open(root.join(".git/refs/muninn/journal.lock")) {

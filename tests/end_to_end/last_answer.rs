@@ -22,9 +22,10 @@ const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 /// The answer with this text to a request, as [`answers::ok`] answers it.
 fn saying(text: &str, request: &Recorded) -> Reply {
     let path = request.target.as_str();
-    match answers::wants_stream(&request.body) {
-        true => Reply::new(200, "text/event-stream", with_text(answers::streamed(path), text)),
-        false => Reply::json(200, with_text(answers::whole(path), text)),
+    if answers::wants_stream(&request.body) {
+        Reply::new(200, "text/event-stream", with_text(answers::streamed(path), text))
+    } else {
+        Reply::json(200, with_text(answers::whole(path), text))
     }
 }
 

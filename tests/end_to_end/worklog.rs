@@ -33,10 +33,7 @@ fn answer(env: &TestEnv, root: &std::path::Path, event: &str, session: &str, mor
     }
     let output = hook(env, root, &[event], input.to_string().as_bytes(), &[]);
     assert!(output.status.success(), "{output:?}");
-    match output.stdout.is_empty() {
-        true => Value::Null,
-        false => serde_json::from_slice(&output.stdout).unwrap(),
-    }
+    if output.stdout.is_empty() { Value::Null } else { serde_json::from_slice(&output.stdout).unwrap() }
 }
 
 fn bash(command: &str, id: &str) -> Value {

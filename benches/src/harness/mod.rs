@@ -1,4 +1,4 @@
-//! What every benchmark does: print a report, run a phase in a process of its own, copy a tree, read the machine.
+//! Helpers of all benchmarks: reports, phases in processes of their own, copies of trees, and readings of the machine.
 
 pub(crate) mod child;
 pub(crate) mod corpus;

@@ -16,7 +16,7 @@ pub(crate) struct Conversation {
     pub(crate) turns: usize,
     /// The results of its calls, oldest first.
     pub(crate) results: Vec<ToolResult>,
-    /// Whether it must answer now.
+    /// Whether the request demands the final answer.
     pub(crate) is_last: bool,
     pub(crate) bytes: usize,
 }

@@ -107,10 +107,7 @@ fn names_code(text: &str) -> bool {
 
 fn kind(word: &str) -> WordKind {
     if word.chars().any(is_unspaced) {
-        return match is_unspaced_follow_up(word) {
-            true => WordKind::Mark,
-            false => WordKind::Content,
-        };
+        return if is_unspaced_follow_up(word) { WordKind::Mark } else { WordKind::Content };
     }
     // A choice such as "b", "2" or "10".
     let choice = word.len() <= 2 && !word.chars().any(char::is_alphabetic) || word.len() == 1;

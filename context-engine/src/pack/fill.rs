@@ -136,10 +136,7 @@ impl Packer<'_> {
                 self.file(candidate, &file, picks, budget, packed);
                 budget = budget.saturating_sub(packed.tokens().saturating_sub(before));
             } else if let Some(line) = self.one_line(candidate, &file, &picks) {
-                match file.is_known(&line) {
-                    true => packed.known = true,
-                    false => runners.push(line),
-                }
+                if file.is_known(&line) { packed.known = true } else { runners.push(line) }
             }
         }
         for runner in runners {

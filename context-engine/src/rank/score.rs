@@ -130,10 +130,7 @@ pub(crate) fn rank(index: Index<'_>, question: &Question, query: &Query, lists: 
         let shares = messages::shares(index, question);
         add(&mut scores, &shares, |file| messages::WEIGHT * best * factor(file));
     }
-    let worked_with = match lists.has(Lists::HITS) {
-        true => hits::shares(index, question),
-        false => Vec::new(),
-    };
+    let worked_with = if lists.has(Lists::HITS) { hits::shares(index, question) } else { Vec::new() };
     add(&mut scores, &worked_with, |file| hits::WEIGHT * best * factor(file));
     if lists.has(Lists::CO_CHANGE) {
         let leaders = leading(snapshot, &scores, &chunks, co_change::LEADERS);

@@ -71,10 +71,7 @@ impl<'a> RankWeights<'a> {
     }
 
     pub(super) fn of_chunk(&self, doc: DocId) -> f32 {
-        match self.chunks.contains(&doc) {
-            true => 1.0,
-            false => self.of_place(place_of(self.snapshot, doc)),
-        }
+        if self.chunks.contains(&doc) { 1.0 } else { self.of_place(place_of(self.snapshot, doc)) }
     }
 
     fn of_place(&self, place: FileRole) -> f32 {

@@ -22,7 +22,7 @@ pub fn block(items: &[Item]) -> String {
     block_after("", items)
 }
 
-/// Renders a block that begins with a text, before the items. What others wrote in that text must be `quoted`.
+/// Renders a block: `lead`, then the items. Foreign text in `lead` must be escaped with `quoted`.
 pub fn block_after(lead: &str, items: &[Item]) -> String {
     if lead.is_empty() && items.is_empty() {
         return String::new();

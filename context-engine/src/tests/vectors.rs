@@ -126,9 +126,8 @@ impl Embedder for Colour {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let vector = |text: &&str| match text.contains("pome") || text.contains("birds") {
-            true => vec![0.0, 0.0, 1.0],
-            false => vec![1.0, 0.0, 0.0],
+        let vector = |text: &&str| {
+            if text.contains("pome") || text.contains("birds") { vec![0.0, 0.0, 1.0] } else { vec![1.0, 0.0, 0.0] }
         };
         Ok(texts.iter().map(vector).collect())
     }

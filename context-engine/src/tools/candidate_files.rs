@@ -28,9 +28,10 @@ pub(super) fn files_calling(context: &ToolContext<'_>, query: &NameQuery<'_>) ->
     let (name, container) = query.parts();
     let definitions = definitions(snapshot, query);
     let named = definitions.iter().filter(|defined| defined.container == container);
-    let confidences = match container.is_some() && named.clone().next().is_some() {
-        true => call_confidences(snapshot.graph(), named),
-        false => call_confidences(snapshot.graph(), definitions.iter()),
+    let confidences = if container.is_some() && named.clone().next().is_some() {
+        call_confidences(snapshot.graph(), named)
+    } else {
+        call_confidences(snapshot.graph(), definitions.iter())
     };
     let mut calling: Vec<usize> = snapshot.calling(name).collect();
     calling.sort_by_key(|file| {
@@ -91,10 +92,7 @@ fn paths(
     numbers: impl Iterator<Item = usize>,
 ) -> Vec<RelPath> {
     let known = distinct(snapshot, numbers);
-    match known.is_empty() {
-        true => changed_files(context, snapshot, query),
-        false => known,
-    }
+    if known.is_empty() { changed_files(context, snapshot, query) } else { known }
 }
 
 fn distinct(snapshot: &Snapshot, numbers: impl Iterator<Item = usize>) -> Vec<RelPath> {

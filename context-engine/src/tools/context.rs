@@ -42,9 +42,10 @@ impl ToolContext<'_> {
     /// Returns the file that an argument names, checked against the scope.
     pub(super) fn file(&self, path: &PathArgument) -> Result<RelPath, ToolError> {
         let path = path.resolve(self.worktree.root())?.ok_or(ToolError::Root)?;
-        match self.scope.is_none_or(|scope| path.is_under(scope)) {
-            true => Ok(path),
-            false => Err(ToolError::FileOutOfScope(path)),
+        if self.scope.is_none_or(|scope| path.is_under(scope)) {
+            Ok(path)
+        } else {
+            Err(ToolError::FileOutOfScope(path))
         }
     }
 

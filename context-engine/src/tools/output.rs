@@ -98,9 +98,10 @@ impl Output {
         };
         let mut shown = self.text[page.clone()].to_owned();
         if pages.len() > 1 {
-            let next = match number < pages.len() {
-                true => format!("; the same call with \"page\": {} shows more", number + 1),
-                false => String::new(),
+            let next = if number < pages.len() {
+                format!("; the same call with \"page\": {} shows more", number + 1)
+            } else {
+                String::new()
             };
             shown.push_str(&format!("\n[page {number} of {}{next}]", pages.len()));
         }

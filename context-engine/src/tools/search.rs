@@ -144,10 +144,7 @@ impl GrepArguments {
                 max_file_bytes: self.max_file_bytes.unwrap_or(context.max_file_bytes.max(1 << 20)),
                 ..GrepLimits::default()
             },
-            ..GrepQuery::new(match literal {
-                true => GrepPattern::Literals(vec![pattern]),
-                false => GrepPattern::Regex(pattern),
-            })
+            ..GrepQuery::new(if literal { GrepPattern::Literals(vec![pattern]) } else { GrepPattern::Regex(pattern) })
         })
     }
 }

@@ -33,7 +33,7 @@ pub trait Tool: Send + Sync {
     const SHARES_WORK: bool = false;
     /// Words by which a client that loads tools on demand finds this one.
     const HINT: &'static str = "";
-    /// What a call can change.
+    /// The effect of a call.
     const EFFECT: Effect = Effect::Reads;
     /// Whether the result is prose or code, which is shown as text only.
     const IS_PROSE: bool = false;
@@ -71,7 +71,7 @@ pub trait Tool: Send + Sync {
     fn output(&self, arguments: &Self::Arguments, answer: &Self::Answer) -> Output;
 }
 
-/// What a call can change.
+/// The effect of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing.

@@ -49,9 +49,10 @@ impl Circuits {
         let renewed = Circuits::new(config, Arc::clone(&self.counters));
         for circuit in self.known() {
             let id = &circuit.id;
-            match is_kept(&id.backend, &id.url) {
-                true => drop(renewed.of(&id.backend, &id.url)),
-                false => self.counters.note_gone(id),
+            if is_kept(&id.backend, &id.url) {
+                drop(renewed.of(&id.backend, &id.url));
+            } else {
+                self.counters.note_gone(id);
             }
         }
         renewed

@@ -224,9 +224,10 @@ impl Setup {
                 let line = format!("{} hook {event} --client {name}", quoted(binary));
                 json!({"type": "command", "command": line, "timeout": 5})
             };
-            let group = match WORKLOG_EVENTS.contains(event) {
-                true => json!({"matcher": WORKLOG_TOOLS, "hooks": [command]}),
-                false => json!({"hooks": [command]}),
+            let group = if WORKLOG_EVENTS.contains(event) {
+                json!({"matcher": WORKLOG_TOOLS, "hooks": [command]})
+            } else {
+                json!({"hooks": [command]})
             };
             let edit = Edit { append: true, ..set(&["hooks", event], group) };
             self.add(places.hooks(self.client), Format::Json, edit);

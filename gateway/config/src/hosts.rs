@@ -90,9 +90,10 @@ impl HostPattern {
     /// Whether a host matches.
     pub fn matches(&self, host: &Authority<'_>) -> bool {
         let name = host.name.to_ascii_lowercase();
-        let is_same = match self.any_subdomain {
-            true => name.len() > self.name.len() && name.ends_with(&self.name),
-            false => name == self.name,
+        let is_same = if self.any_subdomain {
+            name.len() > self.name.len() && name.ends_with(&self.name)
+        } else {
+            name == self.name
         };
         is_same && self.port.is_none_or(|wanted| host.port == Some(wanted))
     }

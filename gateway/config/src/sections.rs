@@ -9,7 +9,7 @@ use crate::secrets::{KeyHash, Secret};
 /// The names of backends without configuration: the two vendors, and the servers of discovery.
 pub const UNCONFIGURED: [&str; 6] = ["anthropic", "openai", "ollama", "vllm", "llama.cpp", "lmstudio"];
 
-/// What is offered over the Model Context Protocol.
+/// The tools that the Model Context Protocol server offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpConfig {
     /// The names of tools and of sets of tools; empty for the default ones.

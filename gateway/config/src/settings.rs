@@ -43,7 +43,7 @@ pub struct Config {
     pub reconciler: Option<ReconcilerConfig>,
     /// When a model explores, and its limits.
     pub explore: ExploreConfig,
-    /// What is offered over the Model Context Protocol.
+    /// The tools that the Model Context Protocol server offers.
     pub mcp: McpConfig,
     /// The hooks of clients.
     pub hooks: HooksConfig,

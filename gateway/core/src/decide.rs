@@ -172,10 +172,7 @@ pub(super) async fn decide(
             let (lead, preamble) = request.lead(&workspace);
             let block = render::block_after(&lead, &exploration.items);
             Some(Box::new(Explored {
-                cost: match lead.is_empty() {
-                    true => cost,
-                    false => tokens::count(&block),
-                },
+                cost: if lead.is_empty() { cost } else { tokens::count(&block) },
                 block: Some(block).filter(|block| !block.is_empty()),
                 exploration,
                 preamble,

@@ -225,9 +225,12 @@ mod tests {
     fn backend_that_comes_up_later_is_used_then() {
         let is_up = Arc::new(AtomicBool::default());
         let answering = Arc::clone(&is_up);
-        let upstream = Upstream::start_with(move |request| match answering.load(Ordering::Relaxed) {
-            true => vectors(request, 4),
-            false => Reply::json(503, r#"{"error":{"message":"loading"}}"#),
+        let upstream = Upstream::start_with(move |request| {
+            if answering.load(Ordering::Relaxed) {
+                vectors(request, 4)
+            } else {
+                Reply::json(503, r#"{"error":{"message":"loading"}}"#)
+            }
         });
         let embedder = of_backend(&upstream.url());
         assert!(embedder.open().is_err());

@@ -20,9 +20,10 @@ pub(super) async fn admit_request(State(worker): State<Worker>, mut request: Req
     let settings = worker.app.settings();
     // A web page whose host name resolves to this machine sends a foreign Host header. On an address that other machines
     // use by name every client does, so there the access key is the protection: a page does not know it.
-    let hosts = match worker.app.exposed && !settings.access.is_open() {
-        true => guard::AllowedHosts::Any,
-        false => guard::AllowedHosts::Named(&settings.config.allowed_hosts),
+    let hosts = if worker.app.exposed && !settings.access.is_open() {
+        guard::AllowedHosts::Any
+    } else {
+        guard::AllowedHosts::Named(&settings.config.allowed_hosts)
     };
     let refuse = |kind, reason: &str| {
         let client = Client::with(&Caller::without_key(Denied::Missing), request.extensions());

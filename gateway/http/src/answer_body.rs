@@ -176,9 +176,10 @@ impl AnswerBody {
             Source::Untouched { watch, .. } => (None, watch.usage()),
             Source::Events { aligner, ending, watch, .. } => {
                 let is_between = aligner.is_between_events();
-                let end = match ending.is_over() {
-                    true => Some(String::new()),
-                    false => is_between.then(|| last_events(self.format, begun, failure)),
+                let end = if ending.is_over() {
+                    Some(String::new())
+                } else {
+                    is_between.then(|| last_events(self.format, begun, failure))
                 };
                 (end, watch.usage())
             }

@@ -123,9 +123,10 @@ fn chunks(decoder: impl AsyncRead + Send + 'static, coding: Coding) -> Body {
     let chunks = ReaderStream::with_capacity(decoder, CHUNK).map_err(move |error| {
         // An error of the encoded body itself is passed through.
         let is_body_error = error.get_ref().is_some_and(|inner| inner.is::<axum::Error>());
-        match is_body_error {
-            true => error,
-            false => io::Error::other(format!("its {} data is corrupt or truncated: {error}", coding.name())),
+        if is_body_error {
+            error
+        } else {
+            io::Error::other(format!("its {} data is corrupt or truncated: {error}", coding.name()))
         }
     });
     Body::new(FairBody::new(Body::from_stream(chunks)))

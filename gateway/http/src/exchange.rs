@@ -111,9 +111,10 @@ impl Exchange {
         // A route may rename the model; the answer names the model that the client asked for.
         let model = self.model.as_ref().map(|_| asked.model);
         let native = self.parts.uri.path_and_query();
-        let (method, path) = match format == spoken {
-            true => (self.parts.method.clone(), native.map_or("/", |path| path.as_str()).to_owned()),
-            false => (Method::POST, spoken.path().to_owned()),
+        let (method, path) = if format == spoken {
+            (self.parts.method.clone(), native.map_or("/", |path| path.as_str()).to_owned())
+        } else {
+            (Method::POST, spoken.path().to_owned())
         };
         let is_unchanged = format == spoken && insertions.is_empty();
         let shared = Arc::clone(&self.worker.shared);
@@ -241,10 +242,7 @@ impl Exchange {
             let Ok(text) = std::str::from_utf8(&bytes) else {
                 return Err(bad_gateway("the backend's answer is not UTF-8".to_owned()));
             };
-            let text = match streamed {
-                true => converter.whole_as_stream(text),
-                false => converter.whole(text)?,
-            };
+            let text = if streamed { converter.whole_as_stream(text) } else { converter.whole(text)? };
             Ok((text, converter.usage()))
         };
         let converted = self.worker.shared.large.run(length, work).await;

@@ -56,10 +56,8 @@ impl ExchangeResult {
     pub(super) fn into_events(self, shared: &Arc<Shared>, format: WireFormat, context: AnswerContext) -> Source {
         let ExchangeResult { head, source, .. } = self;
         if is_encoded(&head.headers) {
-            let failure = match head.status.is_success() {
-                true => unreadable(&head.headers),
-                false => failure::read(head.status, ""),
-            };
+            let failure =
+                if head.status.is_success() { unreadable(&head.headers) } else { failure::read(head.status, "") };
             return Source::Ready { text: failure_event(format, failure), usage: Usage::default() };
         }
         if is_events(&head.headers) && head.status.is_success() {

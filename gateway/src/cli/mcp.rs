@@ -72,10 +72,7 @@ impl Mcp {
 pub(super) fn mounts(config: &Config) -> Result<impl FnOnce(&Arc<App>) -> Vec<Mount> + use<>, CliError> {
     let offer = offer(config, &config.mcp.tools)?;
     let is_served = config.mcp.http;
-    Ok(move |app: &Arc<App>| match is_served {
-        true => vec![("/mcp", Door::Mcp, mcp::service(app, &offer))],
-        false => Vec::new(),
-    })
+    Ok(move |app: &Arc<App>| if is_served { vec![("/mcp", Door::Mcp, mcp::service(app, &offer))] } else { Vec::new() })
 }
 
 fn offer(config: &Config, names: &[String]) -> Result<Offer, UnknownTool> {

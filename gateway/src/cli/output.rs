@@ -223,10 +223,7 @@ fn format_time(at: &str, zone: jiff::tz::TimeZone) -> String {
 
 /// Prints a value as JSON or as text.
 pub(crate) fn value<T: serde::Serialize + ?Sized>(json: bool, value: &T, text: impl FnOnce(&T) -> String) {
-    match json {
-        true => self::json(value),
-        false => print(&sanitize(&text(value))),
-    }
+    if json { self::json(value) } else { print(&sanitize(&text(value))) }
 }
 
 /// Formats a count with its noun: `1 file`, `2 files`.

@@ -150,9 +150,8 @@ impl PersonalCommand {
             Action::Context => output::value(json, &personal.context(), context),
             Action::Log { topic, content } => {
                 let logged = personal.log(&topic, &content, EntryMetadata::default())?;
-                output::value(json, &logged, |logged| match logged.redacted {
-                    true => "logged; a secret was removed\n".to_owned(),
-                    false => "logged\n".to_owned(),
+                output::value(json, &logged, |logged| {
+                    if logged.redacted { "logged; a secret was removed\n".to_owned() } else { "logged\n".to_owned() }
                 });
             }
             Action::Recent { count, topic } => {

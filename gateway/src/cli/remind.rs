@@ -373,9 +373,10 @@ pub(super) fn report_text(report: &ReminderReport) -> String {
 }
 
 fn reminder(view: &ScheduleView) -> String {
-    let next = match view.next.is_empty() {
-        true => view.problem.clone().unwrap_or_else(|| "no next time".to_owned()),
-        false => view.next.join(", "),
+    let next = if view.next.is_empty() {
+        view.problem.clone().unwrap_or_else(|| "no next time".to_owned())
+    } else {
+        view.next.join(", ")
     };
     let action = serde_json::to_value(view.action).ok();
     let action = action.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default();

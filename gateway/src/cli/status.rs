@@ -134,10 +134,7 @@ fn text(status: &Value, index: String, damaged: &[DamagedLedger], usage: &[KeyUs
 }
 
 fn gateway(status: &Value) -> Vec<Line> {
-    let running = match status["running"] == true {
-        true => "running",
-        false => "not running",
-    };
+    let running = if status["running"] == true { "running" } else { "not running" };
     let mut lines = vec![
         ("version", word(&status["version"]).unwrap_or_default()),
         ("address", format!("{} ({running})", word(&status["listen"]).unwrap_or_default())),
@@ -185,10 +182,7 @@ fn repository(status: &Value, index: String) -> Vec<Line> {
 }
 
 fn memory(status: &Value) -> Vec<Line> {
-    let set_up = match status["initialised"] == true {
-        true => "set up",
-        false => "not set up; `muninn init` creates it",
-    };
+    let set_up = if status["initialised"] == true { "set up" } else { "not set up; `muninn init` creates it" };
     let mut lines = vec![(".muninn/", set_up.to_owned())];
     lines.push(("embedder", embedder(&status["embedder"], &status["vectors"])));
     let summarizer = &status["summarizer"];

@@ -128,9 +128,8 @@ fn run(
         }
         Action::Append { text } => {
             let appended = worklog.append(session, None, &text)?;
-            output::value(is_json, &appended, |appended| match appended.redacted {
-                true => "added; a secret was removed\n".to_owned(),
-                false => "added\n".to_owned(),
+            output::value(is_json, &appended, |appended| {
+                if appended.redacted { "added; a secret was removed\n".to_owned() } else { "added\n".to_owned() }
             });
         }
         Action::Mutate { kind, failed_on, switching_to, rationale } => {

@@ -79,9 +79,10 @@ impl<'a> RecordClaim<'a> {
             Some(entities) if !entities.is_empty() => format!("{} ({})", self.text, entities.join(", ")),
             _ => self.text.to_owned(),
         };
-        match text.len() > LONGEST_SHOWN {
-            true => format!("{} [...]", text[..text.floor_char_boundary(LONGEST_SHOWN)].trim_end()),
-            false => text,
+        if text.len() > LONGEST_SHOWN {
+            format!("{} [...]", text[..text.floor_char_boundary(LONGEST_SHOWN)].trim_end())
+        } else {
+            text
         }
     }
 

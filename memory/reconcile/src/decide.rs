@@ -222,9 +222,10 @@ impl<'a> Pair<'a> {
 
 /// Truncates a reason: it can quote words of any length, and the record must remain a readable line.
 fn shortened(reason: &str) -> String {
-    match reason.len() > LONGEST_REASON {
-        true => format!("{} [...]", &reason[..reason.floor_char_boundary(LONGEST_REASON)]),
-        false => reason.to_owned(),
+    if reason.len() > LONGEST_REASON {
+        format!("{} [...]", &reason[..reason.floor_char_boundary(LONGEST_REASON)])
+    } else {
+        reason.to_owned()
     }
 }
 

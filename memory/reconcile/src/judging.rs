@@ -16,10 +16,7 @@ pub trait Judge: Sync {
 
     /// Prepares to judge one claim with many others.
     fn judge_with<'c>(&'c self, one: &'c Claim<'c>) -> JudgeOther<'c> {
-        Box::new(|other, is_older| match is_older {
-            true => self.judge(other, one),
-            false => self.judge(one, other),
-        })
+        Box::new(|other, is_older| if is_older { self.judge(other, one) } else { self.judge(one, other) })
     }
 
     /// The tokens of a claim, whose likeness selects which of many pairs are judged. Without an implementation, all claims
@@ -53,10 +50,7 @@ impl Judge for FittedJudge {
         let one = self.read(one);
         Box::new(move |other, is_older| {
             let other = self.read(other);
-            match is_older {
-                true => judge::compare(&other, &one, self),
-                false => judge::compare(&one, &other, self),
-            }
+            if is_older { judge::compare(&other, &one, self) } else { judge::compare(&one, &other, self) }
         })
     }
 

@@ -137,10 +137,7 @@ impl Candidate {
             let has_dot_git = git_dir.is_some();
             let own = git_dir.or_else(|| is_git_dir(directory).then(|| directory.to_owned()));
             if let Some(git_dir) = own {
-                let paths: &[&Path] = match has_dot_git {
-                    true => &[&dot_git, directory, &git_dir],
-                    false => &[directory],
-                };
+                let paths: &[&Path] = if has_dot_git { &[&dot_git, directory, &git_dir] } else { &[directory] };
                 let is_safe = || ownership::is_declared_safe(directory, &mut |name| std::env::var_os(name));
                 if !ownership::is_own(paths) && !is_safe() {
                     let path = directory.to_owned();

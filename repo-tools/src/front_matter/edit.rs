@@ -25,10 +25,7 @@ pub fn with_values(text: &str, values: &Map<String, Value>) -> Result<String, Ed
     }
     let Some(front) = FrontMatter::of(text)? else {
         let lines: String = values.iter().filter_map(|(key, value)| line(key, value, "", "\n")).collect();
-        return Ok(match lines.is_empty() {
-            true => text.to_owned(),
-            false => format!("---\n{lines}---\n{text}"),
-        });
+        return Ok(if lines.is_empty() { text.to_owned() } else { format!("---\n{lines}---\n{text}") });
     };
     let line_end = if front.block.contains("\r\n") { "\r\n" } else { "\n" };
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();

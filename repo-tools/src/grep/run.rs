@@ -51,9 +51,8 @@ fn run(worktree: &Worktree, matcher: &RegexMatcher, query: &GrepQuery, paths: &[
         within,
         threads(within.len()),
         || search::FileSearch::new(matcher, query, &limits.until),
-        |search, path| match limits.until.is_over() {
-            true => Err(SkipReason::Deadline),
-            false => search.file(worktree, path, walked),
+        |search, path| {
+            if limits.until.is_over() { Err(SkipReason::Deadline) } else { search.file(worktree, path, walked) }
         },
         |path, found| {
             let found = match found {

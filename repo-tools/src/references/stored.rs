@@ -67,9 +67,10 @@ impl References {
         if name.as_deref() == Some(ELSEWHERE) {
             return Err(self.failed("HEAD", io::Error::other("its format changed, or is unknown")));
         }
-        let commit = match head.is_unborn() {
-            true => None,
-            false => Some(head.into_peeled_id().map_err(|error| self.failed("HEAD", error))?.detach()),
+        let commit = if head.is_unborn() {
+            None
+        } else {
+            Some(head.into_peeled_id().map_err(|error| self.failed("HEAD", error))?.detach())
         };
         Ok(Head { name, commit })
     }

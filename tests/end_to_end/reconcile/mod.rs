@@ -243,9 +243,10 @@ fn copied(from: &Path, to: &Path) -> PathBuf {
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());
-        match entry.file_type().unwrap().is_dir() {
-            true => drop(copied(&entry.path(), &target)),
-            false => drop(std::fs::copy(entry.path(), target).unwrap()),
+        if entry.file_type().unwrap().is_dir() {
+            copied(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
         }
     }
     to.canonicalize().unwrap()

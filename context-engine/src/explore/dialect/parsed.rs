@@ -38,7 +38,7 @@ pub(crate) struct Malformed {
 /// A call's tool and arguments, or what is wrong with it.
 pub(crate) type Made = Result<(String, Map<String, Value>), CallError>;
 
-/// What was found so far.
+/// The calls and the malformed calls that the parser has found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) calls: Vec<ParsedCall>,

@@ -215,10 +215,7 @@ impl ReadRequest<'_> {
 
     /// The text of the answer to a turn, as far as it may be learned from.
     fn answer(&self, at: usize) -> String {
-        match self.is_personal(at) {
-            true => String::new(),
-            false => answer(self.prompt, self.messages(at)),
-        }
+        if self.is_personal(at) { String::new() } else { answer(self.prompt, self.messages(at)) }
     }
 
     /// Whether the answer to a turn may contain personal memory: the turn carried texts of it, or the agent used it. If the

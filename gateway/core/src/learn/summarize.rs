@@ -37,10 +37,7 @@ enum SummarizeError {
 }
 
 fn truncation_hint(truncated: bool) -> &'static str {
-    match truncated {
-        true => "; it was truncated (raise max_answer_tokens)",
-        false => "",
-    }
+    if truncated { "; it was truncated (raise max_answer_tokens)" } else { "" }
 }
 
 /// The state of the summarizer thread.

@@ -49,7 +49,7 @@ pub struct ClientTool {
     pub door: Door,
     /// Words by which a client that loads tools on demand finds it.
     pub hint: &'static str,
-    /// What a call can change.
+    /// The effect of a call.
     pub effect: Effect,
     /// Whether the result is prose or code, which is shown as text only.
     pub is_prose: bool,

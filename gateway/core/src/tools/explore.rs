@@ -60,9 +60,10 @@ impl SessionTool for Explore {
             let problem = found.trace.problem.unwrap_or_default();
             return Err(failed(ExploreError::Failed(problem)));
         }
-        let places = match found.trace.citations.is_empty() {
-            true => found.files.iter().take(5).map(ToString::to_string).collect(),
-            false => found.trace.citations,
+        let places = if found.trace.citations.is_empty() {
+            found.files.iter().take(5).map(ToString::to_string).collect()
+        } else {
+            found.trace.citations
         };
         Ok(Explored { receipt, places, text: found.trace.answer })
     }

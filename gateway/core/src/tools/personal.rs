@@ -87,10 +87,7 @@ impl SessionTool for LogJournal {
     }
 
     fn output(_: &LogArguments, logged: &Logged) -> Output {
-        Output::from_text(match logged.redacted {
-            true => "logged; a secret was removed",
-            false => "logged",
-        })
+        Output::from_text(if logged.redacted { "logged; a secret was removed" } else { "logged" })
     }
 }
 

@@ -181,9 +181,10 @@ impl SessionTool for ListReminders {
     }
 
     fn output(_: &NoArguments, listed: &Listed) -> Output {
-        match listed.reminders.is_empty() && listed.problems.is_empty() {
-            true => Output::from_text("there are no reminders"),
-            false => json(listed),
+        if listed.reminders.is_empty() && listed.problems.is_empty() {
+            Output::from_text("there are no reminders")
+        } else {
+            json(listed)
         }
     }
 }

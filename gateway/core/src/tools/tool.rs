@@ -70,10 +70,7 @@ impl<T: SessionTool> Tool for InSession<T> {
     }
 
     fn answer_anywhere(&self, arguments: &T::Arguments) -> Result<T::Answer, ToolError> {
-        match T::ANYWHERE {
-            true => T::answer(&self.session, arguments),
-            false => Err(ToolError::NoWorktree),
-        }
+        if T::ANYWHERE { T::answer(&self.session, arguments) } else { Err(ToolError::NoWorktree) }
     }
 
     fn output(&self, arguments: &T::Arguments, answer: &T::Answer) -> Output {

@@ -87,10 +87,7 @@ impl SessionTool for WorklogAppend {
     }
 
     fn output(_: &AppendArguments, added: &Added) -> Output {
-        Output::from_text(match added.0.redacted {
-            true => "added; a secret was removed",
-            false => "added",
-        })
+        Output::from_text(if added.0.redacted { "added; a secret was removed" } else { "added" })
     }
 }
 

@@ -117,10 +117,7 @@ impl TurnPlanner<'_, '_> {
         let boundary = self.chain.at(site).ok_or(NoPackReason::NoQuestion)?;
         let has_block = self.replayed.within(site.message).any(|entry| entry.block.is_some());
         if self.replayed.at(site).is_some() {
-            return Err(match has_block {
-                true => NoPackReason::HasBlock,
-                false => NoPackReason::WentWithout,
-            });
+            return Err(if has_block { NoPackReason::HasBlock } else { NoPackReason::WentWithout });
         }
         let slot = LedgerSlot {
             key: boundary.key,

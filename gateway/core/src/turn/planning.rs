@@ -26,7 +26,7 @@ pub fn new_receipt(app: &App, caller: &Caller, format: WireFormat, id: &str, mod
     }
 }
 
-/// What planning needs of a request.
+/// The input of [`plan`].
 pub struct PlanRequest<'a, 'p> {
     pub caller: &'a Caller,
     pub headers: &'a HeaderMap,

@@ -163,10 +163,7 @@ impl SessionWorklog {
     /// The last lines of what others wrote, if the session has not had them; it has then.
     pub fn handover(&self, session: Option<&str>) -> Result<Option<Tail>, WorklogUseError> {
         let is_delivered = |id: &str| self.sessions.read().of(id).is_some_and(|state| state.delivered);
-        match session.is_some_and(is_delivered) {
-            true => Ok(None),
-            false => self.deliver(session),
-        }
+        if session.is_some_and(is_delivered) { Ok(None) } else { self.deliver(session) }
     }
 
     /// The last lines for a session, also if it had them before, as after a compaction.
@@ -214,10 +211,7 @@ impl SessionWorklog {
     /// The state.
     pub fn status(&self) -> Result<WorklogStatus, WorklogUseError> {
         let exists = self.worklog.exists();
-        let content = match exists {
-            true => self.worklog.parsed()?,
-            false => ParsedWorklog::default(),
-        };
+        let content = if exists { self.worklog.parsed()? } else { ParsedWorklog::default() };
         let sessions = self.sessions.read();
         let silent = |state: &&SessionState| state.changed_files && !state.wrote;
         let silent = sessions.all().iter().filter(silent).map(|state| state.id.clone());

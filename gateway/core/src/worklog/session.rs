@@ -47,10 +47,8 @@ pub enum WorklogUseError {
 
 /// The text of a handover for an agent, for the inside of a fence.
 pub(crate) fn handover_text(tail: &Tail) -> String {
-    let markers = match tail.has_conflict_markers {
-        true => "It has git's conflict markers: both sides are quoted.\n",
-        false => "",
-    };
+    let markers =
+        if tail.has_conflict_markers { "It has git's conflict markers: both sides are quoted.\n" } else { "" };
     format!(
         "# The worklog of this worktree\nOthers worked here before. Do not repeat what failed. After a decision, a failure or a \
          finding, add a line: `muninn worklog append TEXT`.\n{markers}{}",

@@ -66,10 +66,7 @@ fn outcome(event: Event, input: &Value) -> ToolOutcome {
     let code = ["exit_code", "exitCode"].into_iter().find_map(|key| response[key].as_i64());
     let is_failure = event == Event::PostToolUseFailure || code.is_some_and(|code| code != 0);
     let is_interrupt = input["is_interrupt"] == true || response["interrupted"] == true;
-    match is_failure && !is_interrupt {
-        true => ToolOutcome::Failed(message()),
-        false => ToolOutcome::Worked,
-    }
+    if is_failure && !is_interrupt { ToolOutcome::Failed(message()) } else { ToolOutcome::Worked }
 }
 
 fn session(client: Client, input: &Value, directory: impl FnOnce() -> Option<PathBuf>) -> Option<HookSession> {

@@ -188,9 +188,10 @@ impl ServerHandler for McpServer {
     ) -> Result<CustomResult, ErrorData> {
         const KNOWN: [&str; 3] = ["tools/call", "resources/read", "prompts/get"];
         let method = &request.method;
-        Err(match KNOWN.contains(&method.as_str()) {
-            true => ErrorData::invalid_params(format!("the parameters of `{method}` have wrong types"), None),
-            false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{method}`"), None),
+        Err(if KNOWN.contains(&method.as_str()) {
+            ErrorData::invalid_params(format!("the parameters of `{method}` have wrong types"), None)
+        } else {
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{method}`"), None)
         })
     }
 }

@@ -20,9 +20,10 @@ pub(super) fn connect(path: &Path, synchronous: &str) -> rusqlite::Result<Open> 
     connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES_AT_MOST)?;
     // Without the query planner's stability guarantee, SQLite prepares a statement again for every key bound to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    match FileId::of(path) == Some(file) {
-        true => Ok(Open { connection, file }),
-        false => Err(failure(ffi::SQLITE_CANTOPEN, "the file was replaced while it was opened")),
+    if FileId::of(path) == Some(file) {
+        Ok(Open { connection, file })
+    } else {
+        Err(failure(ffi::SQLITE_CANTOPEN, "the file was replaced while it was opened"))
     }
 }
 

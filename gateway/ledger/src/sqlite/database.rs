@@ -134,10 +134,7 @@ impl Database {
                 }
             }
         }
-        match state.removed {
-            true => Err(StoreError::Removed { path: self.path.display().to_string() }),
-            false => Ok(()),
-        }
+        if state.removed { Err(StoreError::Removed { path: self.path.display().to_string() }) } else { Ok(()) }
     }
 
     /// The error of a thread that ended or panicked without an answer.
@@ -148,10 +145,7 @@ impl Database {
     /// Clears the error of the last read, or of the last write.
     pub(super) fn note_success(&self, write: bool) {
         let mut state = lock(&self.state);
-        match write {
-            true => state.write_failure = None,
-            false => state.read_failure = None,
-        }
+        if write { state.write_failure = None } else { state.read_failure = None }
     }
 
     /// Stores the error of a read or a write for [`Self::health`], and repairs the file in use if it is damaged. `file`
@@ -165,10 +159,7 @@ impl Database {
         if in_repair || file.is_some_and(|file| file != state.file) {
             return;
         }
-        let failure = match write {
-            true => &mut state.write_failure,
-            false => &mut state.read_failure,
-        };
+        let failure = if write { &mut state.write_failure } else { &mut state.read_failure };
         if failure.is_none() {
             tracing::warn!(%error, "cannot {} the ledger", if write { "write" } else { "read" });
         }

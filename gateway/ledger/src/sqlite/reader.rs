@@ -133,10 +133,7 @@ impl ReaderThread {
     pub(super) fn read<T>(&mut self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let database = Arc::clone(&self.database);
         let open = self.open()?;
-        let begun = match open.connection.is_autocommit() {
-            true => open.connection.execute_batch("BEGIN"),
-            false => Ok(()),
-        };
+        let begun = if open.connection.is_autocommit() { open.connection.execute_batch("BEGIN") } else { Ok(()) };
         let result = begun.and_then(|()| read(&open.connection));
         match &result {
             Ok(_) => database.note_success(false),

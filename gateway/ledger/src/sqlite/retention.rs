@@ -137,10 +137,7 @@ fn repeat(sql: &'static str, value: i64) -> Step {
 }
 
 fn more(changed: usize) -> ControlFlow<()> {
-    match changed < DELETION_BATCH as usize {
-        true => ControlFlow::Break(()),
-        false => ControlFlow::Continue(()),
-    }
+    if changed < DELETION_BATCH as usize { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 /// The least recently used rows beyond `limit` bytes of blocks. Counts rows used since `from_ms`, and returns only rows

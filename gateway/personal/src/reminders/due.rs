@@ -79,9 +79,10 @@ pub(crate) fn action_of(reminder: &Reminder, maker: Maker, config: &PersonalConf
 /// The text of a reminder, without secrets: a person, or another program, may have written the file.
 pub(crate) fn words(reminder: &Reminder) -> String {
     let Reminder { description, payload, .. } = reminder;
-    match description == payload {
-        true => redact(description).into_owned(),
-        false => redact(&format!("{description}: {payload}")).into_owned(),
+    if description == payload {
+        redact(description).into_owned()
+    } else {
+        redact(&format!("{description}: {payload}")).into_owned()
     }
 }
 

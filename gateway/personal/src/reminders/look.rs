@@ -246,10 +246,8 @@ impl Reminders {
         let is_too_late = claim.is_late
             && reminder.kind == ReminderKind::Once
             && extras.is_some_and(|extras| extras.catch_up == CatchUp::Skip);
-        let (action, note) = match is_too_late {
-            true => (FiringAction::Inbox, Some("it was missed".to_owned())),
-            false => (action, note),
-        };
+        let (action, note) =
+            if is_too_late { (FiringAction::Inbox, Some("it was missed".to_owned())) } else { (action, note) };
         let due = Due { reminder: reminder.clone(), claim, note };
         Ok(Some((due, action)))
     }

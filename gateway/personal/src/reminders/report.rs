@@ -59,10 +59,7 @@ impl LastFiring {
     /// `longest`: the time after which a firing without a result has been killed.
     fn of(firing: &Firing, longest: Duration, now: Timestamp) -> LastFiring {
         let longest = SignedDuration::try_from(longest).unwrap_or(SignedDuration::MAX);
-        let open = match now.duration_since(firing.claimed) > longest {
-            true => "started, result unknown",
-            false => "running",
-        };
+        let open = if now.duration_since(firing.claimed) > longest { "started, result unknown" } else { "running" };
         LastFiring {
             due: firing.due.to_string(),
             result: firing.result.clone().unwrap_or_else(|| open.to_owned()),

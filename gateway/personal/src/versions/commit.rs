@@ -94,9 +94,10 @@ async fn commit_and_push(
     committed: &mut Committed,
 ) -> Result<(), VersionError> {
     let settings = personal.settings()?.git;
-    let repository = match settings.enabled && settings.auto_commit {
-        true => Repository::open(personal.root(), stopping).await?,
-        false => None,
+    let repository = if settings.enabled && settings.auto_commit {
+        Repository::open(personal.root(), stopping).await?
+    } else {
+        None
     };
     let Some(repository) = repository else {
         committed.is_unpushed = false;

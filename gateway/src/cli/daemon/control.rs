@@ -49,9 +49,10 @@ pub fn start(common: &Common) -> Result<ExitCode, CliError> {
     if let Some(stdout) = &mut child.stdout {
         BufReader::new(stdout).read_line(&mut line)?;
     }
-    match line.is_empty() {
-        true => output::line(&format!("{} is running already", title(&place.failed_start(child)?))),
-        false => output::print(&line),
+    if line.is_empty() {
+        output::line(&format!("{} is running already", title(&place.failed_start(child)?)));
+    } else {
+        output::print(&line);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -34,10 +34,7 @@ enum Manager {
 
 impl Manager {
     fn of_system() -> Manager {
-        match cfg!(target_os = "macos") {
-            true => Manager::Launchd,
-            false => Manager::Systemd,
-        }
+        if cfg!(target_os = "macos") { Manager::Launchd } else { Manager::Systemd }
     }
 
     /// The file that it reads.

@@ -150,10 +150,7 @@ fn models(probe: &Probe) -> String {
         .collect();
     let more = models.len().saturating_sub(shown.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    match shown.is_empty() {
-        true => "; it lists no models".to_owned(),
-        false => format!("; {}{more}", shown.join(", ")),
-    }
+    if shown.is_empty() { "; it lists no models".to_owned() } else { format!("; {}{more}", shown.join(", ")) }
 }
 
 /// The model servers on the well-known ports, which a gateway without configured backends uses.

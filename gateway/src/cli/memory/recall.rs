@@ -130,10 +130,7 @@ fn text(recalled: &RecalledMemory) -> String {
     let contested = memory.contested.as_ref();
     about.extend(contested.map(|contested| format!("contradicted by {}", contested.other)));
     about.extend(recalled.stale.then(|| "its files have changed since".to_owned()));
-    let about = match about.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", about.join(", ")),
-    };
+    let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
     let mut text = output::sanitize(&format!("{}: {}{about}\n", memory.source, memory.title));
     let mut lines = memory.text.lines().filter(|line| !line.trim().is_empty());
     for line in lines.by_ref().take(MAX_LINES) {

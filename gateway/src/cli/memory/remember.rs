@@ -84,9 +84,10 @@ impl Remember {
         if kept.redacted {
             output::note("text that looks like a secret was removed");
         }
-        match self.json {
-            true => output::json(&json!({"id": kept.id})),
-            false => output::line(&format!("remembered as {}", kept.id)),
+        if self.json {
+            output::json(&json!({"id": kept.id}));
+        } else {
+            output::line(&format!("remembered as {}", kept.id));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -62,9 +62,10 @@ impl Resolve {
             return accept_all(common, &workspace, self.json);
         };
         let decision = workspace.resolve(id, &resolution, self.note.as_deref())?;
-        match self.json {
-            true => output::json(&json!({"decision": decision})),
-            false => output::line(&format!("resolved; the decision is {decision} in .muninn/memory/main.jsonl")),
+        if self.json {
+            output::json(&json!({"decision": decision}));
+        } else {
+            output::line(&format!("resolved; the decision is {decision} in .muninn/memory/main.jsonl"));
         }
         Ok(ExitCode::SUCCESS)
     }

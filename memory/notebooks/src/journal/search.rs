@@ -179,10 +179,8 @@ impl SearchIndex {
             (old, new) = (Part::default(), &log.entries);
         }
         let newest = Part::of(chain, new, MOST_INDEXED / 2, vectors)?;
-        let (old, newest) = match newest.commits.len() > MOST_NEWEST {
-            true => (old.joined(newest), Part::default()),
-            false => (old, newest),
-        };
+        let (old, newest) =
+            if newest.commits.len() > MOST_NEWEST { (old.joined(newest), Part::default()) } else { (old, newest) };
         Ok(SearchIndex { tip: log.tip, old, newest })
     }
 

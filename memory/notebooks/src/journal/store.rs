@@ -166,10 +166,7 @@ impl Journal {
 
     /// The version that a writer must have seen.
     pub(super) fn version(&self, section: Version, tip: Option<ObjectId>) -> Version {
-        match self.settings.strict {
-            true => tip.map_or(Version::New, Version::Of),
-            false => section,
-        }
+        if self.settings.strict { tip.map_or(Version::New, Version::Of) } else { section }
     }
 
     /// Reads an entry.

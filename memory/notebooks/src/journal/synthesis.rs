@@ -79,10 +79,7 @@ impl Journal {
         let version = self.version(version, tip);
         let open = conflict::of(&chain, tip, section)?;
         let text = |given: Option<String>, of_conflict: Option<&String>| {
-            let given = given.map(|given| match given == version.to_string() {
-                true => file.overview.clone(),
-                false => given,
-            });
+            let given = given.map(|given| if given == version.to_string() { file.overview.clone() } else { given });
             let text = given.or_else(|| of_conflict.cloned());
             text.ok_or_else(|| JournalError::NoConflict(section.clone()))
         };

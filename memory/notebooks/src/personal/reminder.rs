@@ -302,10 +302,7 @@ impl Personal {
         };
         let damaged = |message: String| PersonalError::Damaged { path: path.clone(), message };
         let reminder: Reminder = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-        match reminder.id == id {
-            true => Ok(reminder),
-            false => Err(damaged(format!("its id is `{}`", reminder.id))),
-        }
+        if reminder.id == id { Ok(reminder) } else { Err(damaged(format!("its id is `{}`", reminder.id))) }
     }
 
     /// A new reminder, which is not written yet. One that is never due is refused.
@@ -383,9 +380,10 @@ impl Personal {
     /// [`PersonalError`].
     pub fn remove_unchanged(&self, reminder: &Reminder) -> Result<(), PersonalError> {
         let _lock = self.lock()?;
-        match self.reminder(&reminder.id)?.expression == reminder.expression {
-            true => self.remove_locked(&reminder.id),
-            false => Ok(()),
+        if self.reminder(&reminder.id)?.expression == reminder.expression {
+            self.remove_locked(&reminder.id)
+        } else {
+            Ok(())
         }
     }
 

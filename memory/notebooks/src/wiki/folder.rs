@@ -142,9 +142,10 @@ impl WikiFolder {
         let _lock = self.lock()?;
         let pages = self.current.read();
         let (path, file) = self.place(&pages, path)?;
-        match page_files::create(self.root(), &self.root().join(&file), text.as_bytes())? {
-            true => Ok(path),
-            false => Err(WikiError::Exists(path)),
+        if page_files::create(self.root(), &self.root().join(&file), text.as_bytes())? {
+            Ok(path)
+        } else {
+            Err(WikiError::Exists(path))
         }
     }
 
@@ -194,9 +195,10 @@ impl WikiFolder {
         let _lock = self.lock()?;
         let pages = self.current.read();
         let page = pages.get(path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
-        let trash = match self.is_committed(&page.file, &self.bytes(&page.path, &page.file)?) {
-            true => None,
-            false => Some(self.keep_in_trash(&page.file)?),
+        let trash = if self.is_committed(&page.file, &self.bytes(&page.path, &page.file)?) {
+            None
+        } else {
+            Some(self.keep_in_trash(&page.file)?)
         };
         let file = self.root().join(&page.file);
         fs::remove_file(&file).map_err(|source| page_files::io_error(&file, source))?;

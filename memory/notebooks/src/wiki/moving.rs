@@ -45,10 +45,7 @@ impl Plan {
     pub(super) fn rewritten(&self, moved: &PagePath) -> Vec<PagePath> {
         let changed = self.files.iter().filter(|(_, change)| change.before != change.after);
         let mut pages: Vec<PagePath> = changed
-            .filter_map(|(file, _)| match *file == self.from {
-                true => Some(moved.clone()),
-                false => PagePath::of_file(file),
-            })
+            .filter_map(|(file, _)| if *file == self.from { Some(moved.clone()) } else { PagePath::of_file(file) })
             .collect();
         pages.sort();
         pages
@@ -63,10 +60,7 @@ impl Plan {
     fn restore(&self, root: &Path) -> Result<(), WikiError> {
         for (file, change) in &self.files {
             let path = root.join(file);
-            let is_ours = match *file == self.from {
-                true => !path.exists(),
-                false => is_version(&path, &change.etag),
-            };
+            let is_ours = if *file == self.from { !path.exists() } else { is_version(&path, &change.etag) };
             if is_ours {
                 page_files::replace(root, &path, change.before.as_bytes())?;
             }
@@ -156,10 +150,8 @@ impl<'p> Move<'p> {
     /// The bytes of a link that are replaced, and their replacement.
     fn rewritten(&self, link: &Link, span: Range<usize>, here: &PagePath, target: &PagePath) -> (Range<usize>, String) {
         if link.is_markdown {
-            let path = match link.written.starts_with('/') {
-                true => format!("/{}", target.file()),
-                false => here.relative_to(target),
-            };
+            let path =
+                if link.written.starts_with('/') { format!("/{}", target.file()) } else { here.relative_to(target) };
             return (span, utf8_percent_encode(&path, ENCODED).to_string());
         }
         let shown_first = link.other.as_ref().filter(|(other, _)| *other == span);

@@ -149,10 +149,7 @@ impl Pages {
     pub(super) fn moved(&self, from: &PagePath, to: &PagePath, file: &str, style: LinkStyle) -> Pages {
         let mut after = Pages::default();
         for page in self.pages.values() {
-            after.add(match page.path == *from {
-                true => Arc::new(page.moved(to, file)),
-                false => Arc::clone(page),
-            });
+            after.add(if page.path == *from { Arc::new(page.moved(to, file)) } else { Arc::clone(page) });
         }
         after.link(style);
         after
@@ -324,10 +321,7 @@ impl Page {
     }
 
     fn moved(&self, to: &PagePath, file: &str) -> Page {
-        let title = match self.is_untitled {
-            true => to.name().to_owned(),
-            false => self.title.clone(),
-        };
+        let title = if self.is_untitled { to.name().to_owned() } else { self.title.clone() };
         Page { path: to.clone(), file: file.to_owned(), title, ..self.clone() }
     }
 

@@ -149,10 +149,7 @@ impl PagePath {
 
 /// A text in composed form and lower case.
 pub(super) fn folded(text: &str) -> String {
-    match text.is_ascii() {
-        true => text.to_ascii_lowercase(),
-        false => text.nfc().flat_map(char::to_lowercase).collect(),
-    }
+    if text.is_ascii() { text.to_ascii_lowercase() } else { text.nfc().flat_map(char::to_lowercase).collect() }
 }
 
 fn is_portable(part: &str) -> bool {

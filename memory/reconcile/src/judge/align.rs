@@ -198,9 +198,10 @@ fn heaviest_common_subsequence(a: &[Token], b: &[Token]) -> Vec<(usize, usize)> 
     for at_a in (0..a.len()).rev() {
         for at_b in (0..b.len()).rev() {
             let skipped = best[(at_a + 1) * width + at_b].max(best[at_a * width + at_b + 1]);
-            best[at_a * width + at_b] = match is_same(at_a, at_b) {
-                true => skipped.max(best[(at_a + 1) * width + at_b + 1] + a[at_a].weight),
-                false => skipped,
+            best[at_a * width + at_b] = if is_same(at_a, at_b) {
+                skipped.max(best[(at_a + 1) * width + at_b + 1] + a[at_a].weight)
+            } else {
+                skipped
             };
         }
     }

@@ -44,10 +44,7 @@ pub(super) fn decide(
     let named = features(a, b, &both, &tools.vectors);
     let values: Vec<f32> = named.into_iter().map(|(_, value)| value).collect();
     let [contradicts, same, _] = tools.forest.probabilities(&values);
-    let threshold = match share_file && both.is_substitution() {
-        true => SUBSTITUTES,
-        false => CONTRADICTS,
-    };
+    let threshold = if share_file && both.is_substitution() { SUBSTITUTES } else { CONTRADICTS };
     let (relation, reason) = match () {
         () if contradicts >= threshold => (Relation::Contradicts, "same subject, but"),
         () if same < SAME => (Relation::Unrelated, "too little in common:"),

@@ -67,10 +67,7 @@ impl Spending {
     /// day.
     fn seen_from(self, today: Date) -> Spending {
         let goes_on = self.date == today || today.tomorrow().is_ok_and(|tomorrow| self.date == tomorrow);
-        match goes_on {
-            true => self,
-            false => Spending { date: today, tokens: 0 },
-        }
+        if goes_on { self } else { Spending { date: today, tokens: 0 } }
     }
 }
 

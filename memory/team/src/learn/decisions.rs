@@ -111,10 +111,7 @@ pub fn decisions(text: &str, speaker: Speaker) -> Vec<String> {
             }
         }
     }
-    match found.len() > MOST {
-        true => Vec::new(),
-        false => found,
-    }
+    if found.len() > MOST { Vec::new() } else { found }
 }
 
 /// The paragraphs and list entries of prose, each on one line, without markers and emphasis. Code, quotations and tables are

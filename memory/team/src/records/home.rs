@@ -59,9 +59,10 @@ impl Home {
             Self::Repository(worktree) => worktree.resolve(path).map_err(io::Error::other),
             Self::State(root) | Self::Directory(root) => {
                 let real = root.join(path.to_path_buf()).canonicalize()?;
-                match real.starts_with(root.canonicalize()?) {
-                    true => Ok(real),
-                    false => Err(io::Error::other(format!("{path} leads out of {}", root.display()))),
+                if real.starts_with(root.canonicalize()?) {
+                    Ok(real)
+                } else {
+                    Err(io::Error::other(format!("{path} leads out of {}", root.display())))
                 }
             }
         }

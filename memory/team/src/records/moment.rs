@@ -54,10 +54,7 @@ impl Moment {
     /// The text without its zone suffix and trailing zeros, which would break the chronological order.
     fn key(&self) -> &str {
         let text = self.0.strip_suffix(['Z', 'z']).unwrap_or(&self.0);
-        match text.contains('.') {
-            true => text.trim_end_matches('0').trim_end_matches('.'),
-            false => text,
-        }
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
     }
 }
 

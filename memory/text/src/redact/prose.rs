@@ -63,10 +63,7 @@ pub(super) fn secret_after(text: &str, name: &Range<usize>) -> Option<Secret> {
     let quoted = captures.name("double").or(captures.name("single"));
     let value = quoted.or(captures.name("code")).or(captures.name("bare"))?;
     let is_bare = captures.name("bare").is_some();
-    let secret = match is_bare {
-        true => value.as_str().trim_end_matches(['.', ':']),
-        false => value.as_str(),
-    };
+    let secret = if is_bare { value.as_str().trim_end_matches(['.', ':']) } else { value.as_str() };
     // A call, an index or a generic type.
     if is_bare && matches!(captures.name("after").map(|after| after.as_str()), Some("(" | "[" | "{" | "<")) {
         return None;

@@ -123,9 +123,8 @@ impl Writer {
         let Some(open) = self.open.get_mut(&block).filter(|_| !text.is_empty()) else {
             return;
         };
-        let separated = |progress: &mut TextProgress| match progress.resume() {
-            true => Some(format!("{SEPARATOR}{text}").into()),
-            false => Some(text.into()),
+        let separated = |progress: &mut TextProgress| {
+            if progress.resume() { Some(format!("{SEPARATOR}{text}").into()) } else { Some(text.into()) }
         };
         let mut delta = Delta::default();
         match open {

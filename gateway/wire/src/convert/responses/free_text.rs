@@ -46,9 +46,10 @@ impl FreeText {
 
     /// Returns the whole text, and the part of it that was not returned before.
     pub(super) fn finish(self) -> (String, String) {
-        let whole = match self.returned.is_empty() {
-            true => of_arguments(&self.arguments),
-            false => decoded(&self.arguments).unwrap_or_else(|| self.returned.clone()),
+        let whole = if self.returned.is_empty() {
+            of_arguments(&self.arguments)
+        } else {
+            decoded(&self.arguments).unwrap_or_else(|| self.returned.clone())
         };
         let rest = whole.strip_prefix(&self.returned).unwrap_or_default().to_owned();
         (whole, rest)

@@ -81,9 +81,10 @@ impl<'a> Items<'a> {
             }
             "tool_search_output" => {
                 let names = self.tools.extend(members.elements("tools"), dropped);
-                let text = match names.is_empty() {
-                    true => "No tools found".to_owned(),
-                    false => format!("Tools found: {}", names.join(", ")),
+                let text = if names.is_empty() {
+                    "No tools found".to_owned()
+                } else {
+                    format!("Tools found: {}", names.join(", "))
                 };
                 self.output(members, texts(text));
             }

@@ -84,10 +84,7 @@ impl RandomJudge {
 
     fn between(&self, one: &Claim<'_>, other: &Claim<'_>) -> Relation {
         let (one, other) = (Self::number(one), Self::number(other));
-        match one == other {
-            true => Relation::Same,
-            false => self.0[one.min(other) * 8 + one.max(other)],
-        }
+        if one == other { Relation::Same } else { self.0[one.min(other) * 8 + one.max(other)] }
     }
 }
 

@@ -104,8 +104,9 @@ fn beginning(text: &str, longest: usize) -> String {
     let text = &text[..text.floor_char_boundary(LOOKED_AT)];
     let redacted = redact(text);
     let text = neutralize(&redacted, Ground::Prose);
-    match text.len() > longest {
-        true => format!("{} [...]", text[..text.floor_char_boundary(longest)].trim_end()),
-        false => text.into_owned(),
+    if text.len() > longest {
+        format!("{} [...]", text[..text.floor_char_boundary(longest)].trim_end())
+    } else {
+        text.into_owned()
     }
 }

@@ -75,10 +75,7 @@ impl Locked<'_> {
     /// Moves the folder of a client, if an earlier version made one.
     pub(super) fn migrate_client(&self, client: &str) -> Result<(), SpoolError> {
         let path = self.dir.join(client);
-        match path.is_dir() {
-            true => self.migrate_folders(&[path])?.map_or(Ok(()), Err),
-            false => Ok(()),
-        }
+        if path.is_dir() { self.migrate_folders(&[path])?.map_or(Ok(()), Err) } else { Ok(()) }
     }
 
     /// Moves these folders, and returns the first failure.

@@ -22,10 +22,7 @@ fn files_below(dir: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(dir) else {
         return Vec::new();
     };
-    let below = |path: &Path| match path.is_dir() {
-        true => files_below(path),
-        false => vec![path.display().to_string()],
-    };
+    let below = |path: &Path| if path.is_dir() { files_below(path) } else { vec![path.display().to_string()] };
     entries.flat_map(|entry| below(&entry.unwrap().path())).collect()
 }
 
