@@ -1,9 +1,9 @@
 //! Listing one directory.
 
+use parking_lot::Mutex;
 use std::fs::{DirEntry, FileType};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use muninn_base::{PathError, RelPath, Until};
 use serde::Serialize;
@@ -86,7 +86,7 @@ pub fn list(
     };
     let unknown_rules = walker.run(|| {
         |found: Found<'_>| {
-            let mut listing = listing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut listing = listing.lock();
             if until.is_over() {
                 listing.cuts.add(Cut::Time);
                 return ControlFlow::Break(());
@@ -101,7 +101,7 @@ pub fn list(
             ControlFlow::Continue(())
         }
     });
-    let mut listing = listing.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut listing = listing.into_inner();
     if unknown_rules > 0 {
         listing.cuts.add(Cut::IgnoreFile);
     }

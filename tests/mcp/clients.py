@@ -109,6 +109,15 @@ def texts(value):
             yield from texts(part)
 
 
+def results(value):
+    """The results of tools in a request of any of the three formats, as JSON, for a failed check's text."""
+    if isinstance(value, dict) and (value.get("type") in ("function_call_output", "tool_result")
+                                    or value.get("role") == "tool"):
+        return [json.dumps(value)[-600:]]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [result for part in parts for result in results(part)]
+
+
 def ours(muninn, home, root, *arguments):
     """The output of a command of Muninn in a client's private home."""
     environment = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
@@ -135,11 +144,11 @@ def check(client, door, server, muninn, root):
             failed.append("the first request does not have the tool")
         found = [text for text in texts(asked[1]) if "receipt 01" in text]
         if not any("pub fn refill" in text for text in found):
-            failed.append(f"the result of find_context is {found or list(texts(asked[1]))[-2:]}")
+            failed.append(f"the result of find_context is {found or results(asked[1])}")
         if any(len(text) > MOST for text in found):
             failed.append("the result of find_context is too long")
         if not any("redacted" in text and "01" in text for text in texts(asked[2])):
-            failed.append(f"the result of remember is {list(texts(asked[2]))[-2:]}")
+            failed.append(f"the result of remember is {results(asked[2])}")
         # On the standard streams the client's private home has the memory; over HTTP, the gateway's.
         if "url" not in server:
             recalled = ours(muninn, home, root, "recall", FACT, "--json")

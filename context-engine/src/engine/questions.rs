@@ -1,5 +1,6 @@
+use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, TryLockError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use muninn_base::{Clock, Progress, RelPath, Supervisor};
@@ -74,7 +75,7 @@ impl Engine {
 
     /// Sets the threshold for the next questions; see [`EngineSettings::threshold`].
     pub fn set_threshold(&self, threshold: Option<f32>) {
-        *self.threshold.write().unwrap_or_else(PoisonError::into_inner) = threshold;
+        *self.threshold.write() = threshold;
     }
 
     /// Sets the factor on the expected gains of places, 1 at first. With a lower factor, maps are shorter.
@@ -86,7 +87,7 @@ impl Engine {
     /// vectors exist, the ranking is lexical. Vectors of two embedders are never mixed.
     pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
         let id = |vectors: &Arc<Vectors>| vectors.embedder().id().to_owned();
-        let mut current = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.vectors.write();
         if current.as_ref().map(id).as_deref() != embedder.as_ref().map(|embedder| embedder.id()) {
             *current = embedder.map(|embedder| vectors(embedder, &self.settings));
             self.settled.store(false, Ordering::Release);
@@ -99,7 +100,7 @@ impl Engine {
     }
 
     pub(crate) fn vectors(&self) -> Option<Arc<Vectors>> {
-        self.vectors.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.vectors.read().clone()
     }
 
     /// Brings the index up to date: reads the files whose size or time changed since the last call. During a refresh,
@@ -196,11 +197,7 @@ impl Engine {
         let mut all = Filled::default();
         self.to_embed.store(true, Ordering::Release);
         while self.to_embed.load(Ordering::Acquire) {
-            let _guard = match self.embedding.try_lock() {
-                Ok(guard) => guard,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => return all,
-            };
+            let Some(_guard) = self.embedding.try_lock() else { return all };
             while self.to_embed.swap(false, Ordering::AcqRel) {
                 self.memories_with_vectors(&self.state());
                 let stopping = self.settings.supervisor.stopping();
@@ -247,9 +244,7 @@ impl Engine {
 
     /// Reads new commits of the history. Returns a note for each problem.
     pub(crate) fn read_history(&self) -> Vec<String> {
-        let Ok(mut history) = self.history.try_lock() else {
-            return Vec::new();
-        };
+        let Some(mut history) = self.history.try_lock() else { return Vec::new() };
         let read = history.refresh(&self.worktree);
         if let Some(co_change) = read.co_change {
             // The lock on the indexer prevents a replacement of the snapshot while the history is read.
@@ -357,7 +352,7 @@ impl Engine {
             companions: &state.companions,
             memories: &memories,
             prior,
-            threshold: *self.threshold.read().unwrap_or_else(PoisonError::into_inner),
+            threshold: *self.threshold.read(),
             max_file_bytes: self.settings.max_file_bytes,
             tuning: Tuning::default(),
             map: None,
@@ -367,11 +362,11 @@ impl Engine {
     }
 
     pub(crate) fn state(&self) -> State {
-        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state.read().clone()
     }
 
     pub(crate) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.state.write())
     }
 }
 

@@ -1,7 +1,8 @@
+use parking_lot::{Mutex, RwLock};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use muninn_base::{Clock, Supervisor};
 use muninn_index::vectors::{ByBlob, Vectors};

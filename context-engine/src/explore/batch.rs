@@ -1,8 +1,9 @@
 //! Running the calls of one turn: first the tools on several threads, then the child explorations concurrently. Child
 //! explorations mostly wait for their models.
 
+use parking_lot::Mutex;
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::future::BoxFuture;
@@ -201,10 +202,10 @@ fn run(jobs: VecDeque<Job<'_>>) -> Vec<(usize, CallOutcome)> {
     let (jobs, done) = (Mutex::new(jobs), Mutex::new(Vec::new()));
     let work = || {
         loop {
-            let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let job = jobs.lock().pop_front();
             let Some(job) = job else { return };
             let results = job();
-            done.lock().unwrap_or_else(PoisonError::into_inner).extend(results);
+            done.lock().extend(results);
         }
     };
     if threads <= 1 {
@@ -217,7 +218,7 @@ fn run(jobs: VecDeque<Job<'_>>) -> Vec<(usize, CallOutcome)> {
             work();
         });
     }
-    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+    done.into_inner()
 }
 
 /// Collects the outcomes of all calls.

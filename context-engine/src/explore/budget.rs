@@ -3,7 +3,7 @@
 //! A child takes a share of its parent's budget when it starts, and returns the unused part when it ends. So a tree of
 //! explorations never spends more than the budget of its root.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 use muninn_base::Until;
 
@@ -80,7 +80,7 @@ impl Budget {
     }
 
     fn remaining(&self) -> MutexGuard<'_, Remaining> {
-        self.remaining.lock().unwrap_or_else(PoisonError::into_inner)
+        self.remaining.lock()
     }
 }
 

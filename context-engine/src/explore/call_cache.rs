@@ -3,8 +3,9 @@
 //! About a third of all calls of parallel explorers are repetitions. In a tree of explorations, each call is made once.
 //! Repeated calls get the result of the first call, also if they run concurrently.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use muninn_base::RelPath;
 use serde_json::{Map, Value};
@@ -52,8 +53,8 @@ impl CallCache {
         Arc::clone(self.slots().entry(key.to_owned()).or_default())
     }
 
-    fn slots(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<OnceLock<Arc<Output>>>>> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    fn slots(&self) -> parking_lot::MutexGuard<'_, HashMap<String, Arc<OnceLock<Arc<Output>>>>> {
+        self.slots.lock()
     }
 }
 

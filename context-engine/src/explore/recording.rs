@@ -3,8 +3,8 @@
 //! A reply is found by the exploration's question and scope, and by the number of its turn. Tool results are not
 //! recorded. A replay runs the tools on the current repository, so that it shows the effect of changed tools.
 
+use parking_lot::Mutex;
 use std::io::{self, BufRead, Write};
-use std::sync::{Mutex, PoisonError};
 
 use muninn_base::Until;
 use muninn_text::model::{Message, Model, ModelError, ModelRequest, Reply};
@@ -103,10 +103,7 @@ impl<'m> Recorder<'m> {
 
     /// Returns the recorded replies, in order of arrival.
     pub fn finish(self) -> Recording {
-        Recording {
-            model: self.model.id().to_owned(),
-            exchanges: self.exchanges.into_inner().unwrap_or_else(PoisonError::into_inner),
-        }
+        Recording { model: self.model.id().to_owned(), exchanges: self.exchanges.into_inner() }
     }
 }
 
@@ -118,7 +115,7 @@ impl Model for Recorder<'_> {
     fn ask(&self, ask: &ModelRequest<'_>, until: &Until) -> Result<Reply, ModelError> {
         let reply = self.model.ask(ask, until)?;
         let (asked, turn) = key(ask);
-        let mut exchanges = self.exchanges.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut exchanges = self.exchanges.lock();
         exchanges.push(Exchange {
             model: self.model.id().to_owned(),
             asked: asked.to_owned(),

@@ -1,7 +1,7 @@
 //! A scripted model that checks the conversation like a server.
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use muninn_base::Until;
@@ -27,7 +27,7 @@ impl Script {
     }
 
     pub(super) fn heard(&self, turn: usize) -> String {
-        self.heard.lock().unwrap()[turn].clone()
+        self.heard.lock()[turn].clone()
     }
 }
 
@@ -39,8 +39,8 @@ impl Model for Script {
     fn ask(&self, ask: &ModelRequest<'_>, _: &Until) -> Result<Reply, ModelError> {
         check(ask);
         let heard = format!("{}\n{:?}\n{:?}\n{:?}", ask.system, ask.messages, ask.tools.len(), ask.choice);
-        self.heard.lock().unwrap().push(heard);
-        let mut replies = self.replies.lock().unwrap();
+        self.heard.lock().push(heard);
+        let mut replies = self.replies.lock();
         let reply = match replies.len() {
             1 => replies[0].clone(),
             _ => replies.pop_front().unwrap(),

@@ -7,7 +7,7 @@
 //! with which the best files are still named: the worktree can recover. Memory and knowledge are neither counted nor
 //! shrunk.
 
-use std::sync::{MutexGuard, PoisonError};
+use parking_lot::MutexGuard;
 
 use muninn_ledger::{Receipt, Store, StoreError};
 use muninn_text::model::block_on;
@@ -54,7 +54,7 @@ impl Workspace {
     }
 
     fn balance(&self) -> MutexGuard<'_, Option<Balance>> {
-        self.balance.lock().unwrap_or_else(PoisonError::into_inner)
+        self.balance.lock()
     }
 }
 

@@ -3,8 +3,9 @@
 //! One for all workspaces of a process: MiniLM takes 100 MB. Opening it reads files or asks a backend, so it is opened by
 //! a thread that may take its time. Until then, and while it cannot be used, words alone decide what is found.
 
+use parking_lot::Mutex;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muninn_backend::{Candidate, RemoteEmbedder, Router};
@@ -109,7 +110,7 @@ impl ConfiguredEmbedder {
     /// # Errors
     /// [`EmbedderError`] where it cannot be used now.
     pub fn open(&self) -> Result<Arc<dyn Embedder>, Arc<EmbedderError>> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let current = match state.take() {
             Some(State::Remote(remote, probed)) if remote.problem().is_some() && probed.elapsed() >= self.retry => {
                 match remote.probe() {
@@ -154,7 +155,7 @@ impl ConfiguredEmbedder {
     /// the reason. Never waits.
     pub fn report(&self) -> Value {
         let model = self.name();
-        let Ok(state) = self.state.try_lock() else {
+        let Some(state) = self.state.try_lock() else {
             return json!({"model": model, "state": "opening"});
         };
         match &*state {

@@ -1,5 +1,6 @@
+use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use muninn_notebooks::personal::{Personal, SignalContext};
 use serde_json::{Map, Value, json};
@@ -40,7 +41,7 @@ impl SignalLog {
 
     /// Whether a turn is seen for the first time.
     pub(super) fn is_new(&self, mark: String) -> bool {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if known.len() >= MOST_KNOWN {
             known.clear();
         }

@@ -1,9 +1,10 @@
 //! The state of one process: settings, workspaces, store, and background tasks.
 
+use parking_lot::{Mutex, RwLock};
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use muninn_backend::BlockingClient;
@@ -147,7 +148,7 @@ impl App {
 
     /// The settings in force now.
     pub fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.settings.read())
     }
 
     /// Applies a reloaded configuration to every later request; requests under way keep the old one. Returns one line for
@@ -171,7 +172,7 @@ impl App {
         self.metrics.add_backend_labels(config.backends.iter().map(|backend| backend.name.as_str()));
         self.workspaces.reload(&config);
         let settings = Arc::new(Settings::reloaded(config, &previous));
-        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
+        *self.settings.write() = settings;
         Ok(kept)
     }
 

@@ -1,8 +1,9 @@
 //! One served worktree: its engine, its settings, and the schedule of its index refreshes.
 
+use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use muninn_base::{Clock, Progress, Supervisor, Until, with_causes};
@@ -179,7 +180,7 @@ impl Workspace {
 
     /// The settings in force.
     pub fn settings(&self) -> Arc<WorkspaceSettings> {
-        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.settings.read())
     }
 
     /// Lays the repository's own file, read again, over a configuration that was read again.
@@ -188,13 +189,13 @@ impl Workspace {
         if let Some(engine) = &self.engine {
             engine.set_threshold(merged.context.threshold);
         }
-        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(merged);
-        *self.embedder.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(embedder);
+        *self.settings.write() = Arc::new(merged);
+        *self.embedder.write() = Arc::clone(embedder);
     }
 
     /// The embedder that is configured here.
     pub fn embedder(&self) -> Arc<ConfiguredEmbedder> {
-        Arc::clone(&self.embedder.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.embedder.read())
     }
 
     /// Has the engine use the configured embedder, or words alone where it cannot be used. May take as long as opening

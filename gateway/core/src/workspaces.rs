@@ -5,9 +5,10 @@
 //! roots of the caller's key. Every other claim is treated as missing. A program of the user on this machine has a root of
 //! its own, which only its own requests may use.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use muninn_base::Supervisor;
 use muninn_config::Config;
@@ -187,7 +188,7 @@ impl Workspaces {
     /// The lock of opening a worktree: one thread opens it, however many requests wait. A file system that hangs would
     /// otherwise take a thread for each of them.
     pub(super) fn opening(&self, root: &Path) -> Arc<tokio::sync::Mutex<()>> {
-        let mut opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opening = self.opening.lock();
         opening.retain(|_, lock| Arc::strong_count(lock) > 1);
         Arc::clone(opening.entry(root.to_owned()).or_default())
     }
@@ -239,7 +240,7 @@ impl Workspaces {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The accounting of one request: its receipt when the answer begins, its metrics when the answer is over.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use parking_lot::Mutex;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -73,7 +74,7 @@ impl Account {
     /// Records the backend that answered and writes the receipt in the background.
     pub(super) fn answered(&self, result: &ExchangeResult) {
         let status = result.head.status.as_u16();
-        let receipt = self.receipt.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let receipt = self.receipt.lock().take();
         let Some(mut receipt) = receipt else { return };
         if let Some((backend, spoken)) = &result.by {
             receipt.backend.clone_from(backend);

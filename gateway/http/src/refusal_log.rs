@@ -1,6 +1,7 @@
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::Extensions;
@@ -14,7 +15,7 @@ pub(super) struct RefusalLog(pub(crate) Mutex<HashMap<(String, Option<IpAddr>), 
 impl RefusalLog {
     /// The number of unlogged refusals before this one; `None` if this one is not logged either.
     pub(crate) fn admit(&self, client: &Client, now: Instant) -> Option<u64> {
-        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.0.lock();
         let client = (client.key.clone(), client.address.map(|address| address.ip()));
         if windows.len() >= MOST_CLIENTS && !windows.contains_key(&client) {
             windows.clear();

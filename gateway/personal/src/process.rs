@@ -103,20 +103,19 @@ async fn collect(stream: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>, mos
 /// Ends all processes of the group. `grace`: the time in which its first one may end, if it still runs.
 #[cfg(unix)]
 async fn end_group(child: &mut Child, group: Option<u32>, grace: Option<Duration>) {
-    use nix::sys::signal::{Signal, killpg};
-    use nix::unistd::Pid;
+    use rustix::process::{Pid, Signal, kill_process_group};
 
-    let Some(group) = group.and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw) else {
+    let Some(group) = group.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) else {
         return;
     };
-    if killpg(group, Signal::SIGTERM).is_err() {
+    if kill_process_group(group, Signal::TERM).is_err() {
         return;
     }
     match grace {
         Some(grace) => drop(tokio::time::timeout(grace, child.wait()).await),
         None => tokio::time::sleep(LAST_OUTPUT).await,
     }
-    killpg(group, Signal::SIGKILL).ok();
+    kill_process_group(group, Signal::KILL).ok();
     child.wait().await.ok();
 }
 

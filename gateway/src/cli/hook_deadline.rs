@@ -1,8 +1,9 @@
 //! The deadline of a hook. It begins with the process, before any file is opened: a configuration, a repository or a log can
 //! be a pipe or on a file system that hangs, and the client would wait.
 
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The deadline until the configuration is read. A busy machine needs a second for that.
@@ -58,19 +59,18 @@ impl Deadline {
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.0.state.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.0.state.lock());
         self.0.changed.notify_all();
     }
 
     fn end_process(&self) {
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.state.lock();
         loop {
             let left = state.end().saturating_sub(self.0.started.elapsed());
             if left.is_zero() {
                 break;
             }
-            let waited = self.0.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.0.changed.wait_for(&mut state, left);
         }
         let time = state.time.as_millis();
         let (done, wait) = sync_channel(1);

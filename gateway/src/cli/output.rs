@@ -158,7 +158,7 @@ pub(crate) fn log_to_state(name: &str, default: &str) {
 
 /// Starts logging to a file, for commands that give their terminal to a child process.
 fn log_to_file(file: std::fs::File, default: &str) {
-    start_log(default, false, std::sync::Mutex::new(file));
+    start_log(default, false, std::sync::Arc::new(file));
 }
 
 fn start_log(default: &str, colours: bool, writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static) {
@@ -253,7 +253,7 @@ mod tests {
     fn log_lines_of_any_library_have_no_secrets() {
         let key = format!("muninn-{}", "1b40".repeat(16));
         for is_json in [false, true] {
-            let log = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+            let log = std::sync::Arc::new(parking_lot::Mutex::new(Vec::new()));
             let writer = {
                 let log = std::sync::Arc::clone(&log);
                 move || SharedLog(std::sync::Arc::clone(&log))
@@ -265,17 +265,17 @@ mod tests {
             } else {
                 tracing::subscriber::with_default(subscriber.finish(), warn);
             }
-            let text = String::from_utf8(log.lock().unwrap().clone()).unwrap();
+            let text = String::from_utf8(log.lock().clone()).unwrap();
             assert!(text.contains("tool not found") && !text.contains("1b401b40"), "{text}");
             assert!(!is_json || serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
         }
     }
 
-    struct SharedLog(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+    struct SharedLog(std::sync::Arc<parking_lot::Mutex<Vec<u8>>>);
 
     impl Write for SharedLog {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
+            self.0.lock().write(bytes)
         }
 
         fn flush(&mut self) -> std::io::Result<()> {

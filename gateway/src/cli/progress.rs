@@ -1,7 +1,7 @@
 //! Progress of long work, as one line on the terminal.
 
+use parking_lot::Mutex;
 use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use muninn_base::Progress;
@@ -28,9 +28,7 @@ impl ProgressLine {
 
     fn show(&self, text: impl FnOnce() -> String) {
         let Some(shown) = &self.shown else { return };
-        let Ok(mut shown) = shown.try_lock() else {
-            return;
-        };
+        let Some(mut shown) = shown.try_lock() else { return };
         if shown.elapsed() >= INTERVAL {
             *shown = Instant::now();
             write!(std::io::stderr(), "\r\x1b[K{}", text()).ok();

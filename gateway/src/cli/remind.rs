@@ -237,16 +237,13 @@ impl RemindCommand {
 fn cancel_when_unread(unread: CancellationToken) {
     #[cfg(unix)]
     std::thread::spawn(move || {
-        use std::os::fd::AsFd as _;
-
-        use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+        use rustix::event::{PollFd, PollFlags, poll};
 
         let stdout = std::io::stdout();
         // Without events, only the end is reported.
-        let mut streams = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
-        while poll(&mut streams, PollTimeout::NONE) == Err(nix::Error::EINTR) {}
-        let ends = PollFlags::POLLERR | PollFlags::POLLHUP;
-        if streams[0].revents().is_some_and(|events| events.intersects(ends)) {
+        let mut streams = [PollFd::new(&stdout, PollFlags::empty())];
+        rustix::io::retry_on_intr(|| poll(&mut streams, None)).ok();
+        if streams[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) {
             unread.cancel();
         }
     });

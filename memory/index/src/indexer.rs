@@ -1,8 +1,8 @@
 //! Builds the next snapshot from the last, the cache, and changes on disk.
 
+use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use muninn_base::image::{self, ImageError, ImageFormat};
@@ -10,7 +10,6 @@ use muninn_base::{Clock, Progress, RelPath, with_causes};
 use muninn_repo_tools::{FileEntry, SkipCounts, Walk, WalkLimits, Worktree, walk, walk_at};
 use muninn_text::lexical::has_terms_of;
 
-use super::lock::lock;
 use super::reader::{Block, Reader};
 use super::segment::{FileFacts, Segment};
 use super::snapshot::{Changes, Snapshot};
@@ -195,7 +194,7 @@ impl Indexer {
     }
 
     fn report_rebuild(&mut self, notes: &mut Vec<String>) {
-        let rebuilt = self.cache.as_ref().is_some_and(|cache| lock(cache).was_rebuilt());
+        let rebuilt = self.cache.as_ref().is_some_and(|cache| cache.lock().was_rebuilt());
         if rebuilt && !std::mem::replace(&mut self.rebuild_reported, true) {
             notes.push("the cache was damaged or of another version, and was rebuilt".to_owned());
         }
@@ -236,7 +235,7 @@ impl Indexer {
             return;
         }
         let blobs: Vec<_> = snapshot.files().map(|(_, file)| file.facts.blob).collect();
-        let gone = lock(cache).in_use(worktree.root(), &blobs);
+        let gone = cache.lock().in_use(worktree.root(), &blobs);
         match gone {
             Ok(gone) => gone.iter().for_each(|root| image::remove(&WORKTREE, dir, root)),
             Err(error) => return self.handle_write_error(&error, notes),

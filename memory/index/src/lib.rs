@@ -14,7 +14,6 @@ mod graph;
 mod history;
 mod indexer;
 mod language;
-mod lock;
 mod reader;
 mod rows;
 mod segment;

@@ -3,8 +3,8 @@
 //! Each block becomes a segment, and its digests are cached before the next block starts: a killed process loses at
 //! most one block per thread, and memory is bounded.
 
+use parking_lot::Mutex;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -14,7 +14,6 @@ use muninn_text::lexical::Tokenizer;
 use muninn_text::redact;
 
 use super::digest::{Digest, digest};
-use super::lock::lock;
 use super::segment::{FileFacts, RACY, Segment, SegmentBuilder};
 use super::snapshot::Snapshot;
 use crate::cache::{Cache, CacheError, encoded, nanos};
@@ -101,7 +100,7 @@ impl Reader<'_> {
         block.segment = builder.finish();
         block.computed = computed.len();
         if let Some(cache) = self.cache.filter(|_| !computed.is_empty()) {
-            block.trouble = lock(cache).store(&computed).err();
+            block.trouble = cache.lock().store(&computed).err();
         }
         block
     }
@@ -119,7 +118,7 @@ impl Reader<'_> {
         if known.is_some_and(|(_, known)| known.facts.blob == file.blob) {
             return Ok(Content::Same(facts));
         }
-        let cached = self.cache.and_then(|cache| lock(cache).get(Digest::form(path), &file.blob));
+        let cached = self.cache.and_then(|cache| cache.lock().get(Digest::form(path), &file.blob));
         Ok(match cached {
             Some(digest) => Content::Cached(facts, digest),
             None => Content::Computed(facts, digest(tokenizer, path, &redact(&file.text))),

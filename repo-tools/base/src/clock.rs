@@ -1,6 +1,7 @@
 //! The clock, passed as a value so that tests control the time.
 
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
@@ -41,7 +42,7 @@ impl Clock {
     /// Moves a fixed clock and its clones forward. The system clock is unaffected.
     pub fn advance(&self, by: Duration) {
         if let Some(fixed) = &self.0.fixed {
-            let mut now = fixed.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut now = fixed.lock();
             *now = now.checked_add(by).unwrap_or(Timestamp::MAX);
         }
     }
@@ -50,7 +51,7 @@ impl Clock {
     pub fn now(&self) -> Timestamp {
         match &self.0.fixed {
             None => Timestamp::now(),
-            Some(fixed) => *fixed.lock().unwrap_or_else(PoisonError::into_inner),
+            Some(fixed) => *fixed.lock(),
         }
     }
 
@@ -62,7 +63,7 @@ impl Clock {
     /// A new id, greater than all ids of this clock, so that ids sort by creation.
     pub fn id(&self) -> Ulid {
         let now = SystemTime::from(self.now());
-        let mut ids = self.0.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ids = self.0.ids.lock();
         ids.generate_from_datetime(now).unwrap_or_else(|_| Ulid::from_datetime(now))
     }
 }

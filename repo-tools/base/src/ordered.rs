@@ -4,9 +4,9 @@
 //! truncates it. Therefore results are accepted in the order of the items, whichever thread finishes first, and the
 //! first limit that is reached in that order ends the search.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Maximum number of threads. More threads would only wait for the disk.
@@ -40,11 +40,7 @@ pub fn in_order<T: Sync, S, R: Send>(
                 break;
             };
             let result = work(&mut state, item);
-            // If a thread panicked in `take`, the panic has already unwound the scope.
-            let Ok(mut collector) = collector.lock() else {
-                break;
-            };
-            if collector.add(items, index, result).is_break() {
+            if collector.lock().add(items, index, result).is_break() {
                 stop.store(true, Ordering::Relaxed);
             }
         }

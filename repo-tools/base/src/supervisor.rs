@@ -4,10 +4,11 @@
 //! panic in a task is logged and counted. A permanent task is restarted after a panic. After five panics it is not
 //! restarted.
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -106,10 +107,9 @@ impl Supervisor {
     /// running.
     pub fn drain(&self, deadline: Instant) -> Vec<&'static str> {
         self.0.stop.cancel();
-        let timeout = deadline.saturating_duration_since(Instant::now());
         let is_busy = |counts: &TaskCounts| counts.running > counts.owned;
-        let waited = self.0.ended.wait_timeout_while(self.tasks(), timeout, |tasks| tasks.values().any(is_busy));
-        let (tasks, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = self.tasks();
+        self.0.ended.wait_while_until(&mut tasks, |tasks| tasks.values().any(is_busy), deadline);
         let busy = tasks.iter().filter(|(_, counts)| is_busy(counts));
         busy.map(|(name, _)| *name).collect()
     }
@@ -149,7 +149,7 @@ impl Supervisor {
     }
 
     fn tasks(&self) -> MutexGuard<'_, BTreeMap<&'static str, TaskCounts>> {
-        self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.tasks.lock()
     }
 }
 
@@ -180,7 +180,7 @@ impl Drop for Running {
         }
         self.supervisor.0.ended.notify_all();
         let (done, changed) = &*self.done;
-        *done.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *done.lock() = true;
         changed.notify_all();
     }
 }
@@ -189,17 +189,15 @@ impl Task {
     /// Waits until the task has ended.
     pub fn wait(&self) {
         let (done, changed) = &*self.0;
-        let done = done.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(changed.wait_while(done, |done| !*done));
+        changed.wait_while(&mut done.lock(), |done| !*done);
     }
 
     /// Waits until the task has ended or `deadline` has passed. Returns whether the task has ended.
     pub fn wait_until(&self, deadline: Instant) -> bool {
         let (done, changed) = &*self.0;
-        let done = done.lock().unwrap_or_else(PoisonError::into_inner);
-        let timeout = deadline.saturating_duration_since(Instant::now());
-        let waited = changed.wait_timeout_while(done, timeout, |done| !*done);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
+        let mut done = done.lock();
+        changed.wait_while_until(&mut done, |done| !*done, deadline);
+        *done
     }
 }
 

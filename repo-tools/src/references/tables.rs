@@ -7,11 +7,12 @@
 //! The repository is not trusted: `git` runs without hooks and monitors, fetches nothing, and ends after a few seconds,
 //! because a configuration can include a pipe.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use muninn_base::beginning;
@@ -82,7 +83,7 @@ static SLOTS: Mutex<Vec<Slot>> = Mutex::new(Vec::new());
 /// Returns the references of a repository. `git` is called if the tables have changed since the last call.
 pub(super) fn read(git: &GitDir) -> Result<Arc<RefTable>, ReferenceError> {
     let slot = slot(git);
-    let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut kept = slot.lock();
     let signature = Signature::of(git)?;
     if let Some(last) = kept.as_ref().filter(|last| last.signature == signature) {
         match &last.read {
@@ -109,7 +110,7 @@ pub(super) fn read(git: &GitDir) -> Result<Arc<RefTable>, ReferenceError> {
 /// finds the same result.
 pub(super) fn read_shared(git: &GitDir) -> Result<Arc<RefTable>, ReferenceError> {
     let last = {
-        let slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let slots = SLOTS.lock();
         let last = slots.iter().rfind(|slot| slot.common_dir == git.common_dir);
         last.map(|slot| slot.git_dir.clone())
     };
@@ -119,7 +120,7 @@ pub(super) fn read_shared(git: &GitDir) -> Result<Arc<RefTable>, ReferenceError>
 }
 
 fn slot(git: &GitDir) -> Arc<Mutex<Option<Kept>>> {
-    let mut slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut slots = SLOTS.lock();
     let at = slots.iter().position(|slot| slot.git_dir == git.path);
     let slot = at.map(|at| slots.remove(at)).unwrap_or_else(|| Slot {
         git_dir: git.path.clone(),

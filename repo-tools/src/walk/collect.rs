@@ -1,9 +1,9 @@
+use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{DirEntry, FileType};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use muninn_base::{RelPath, Until};
@@ -145,13 +145,11 @@ pub fn walked_directories(worktree: &Worktree, top: Option<&RelPath>, max: usize
     };
     walker.run(|| {
         |entry: Found<'_>| match entry {
-            Found::Directory(path) => {
-                add_directory(&mut found.lock().unwrap_or_else(PoisonError::into_inner), path, top, max)
-            }
+            Found::Directory(path) => add_directory(&mut found.lock(), path, top, max),
             _ => ControlFlow::Continue(()),
         }
     });
-    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+    found.into_inner()
 }
 
 /// Lists the directories below a folder, or only `top` and those below it; at most `max`. Hidden directories and symlinks
@@ -228,7 +226,7 @@ fn collect(
             ControlFlow::Continue(())
         }
     });
-    let mut walk = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut walk = found.into_inner();
     // If several threads reach the limit at the same time, each adds a file, and no thread notices that the limit is
     // exceeded.
     walk.cut = cut.into_inner() || walk.files.len() > limits.max_files;
@@ -246,7 +244,7 @@ struct Part<'a> {
 
 impl Drop for Part<'_> {
     fn drop(&mut self) {
-        let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut whole = self.whole.lock();
         whole.files.append(&mut self.walk.files);
         whole.skipped.merge(&self.walk.skipped);
     }

@@ -1,10 +1,10 @@
 //! Walking a worktree on several threads.
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::ffi::OsStr;
 use std::fs::{DirEntry, FileType, read_dir};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::patterns::Candidate;
 use super::rules::{DOT_IGNORE, DirectoryRules, GITIGNORE, IgnoreFiles, WalkRules};
@@ -187,7 +187,7 @@ impl Queue {
     }
 
     fn state(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Takes a directory, or waits for one; `None` at the end of the walk.
@@ -201,7 +201,7 @@ impl Queue {
                 state.read += 1;
                 return Some(directory);
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut state);
         }
     }
 

@@ -1,8 +1,8 @@
 //! The mark directory: its events mark a moment in the stream of events.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use muninn_base::private_file;
@@ -66,7 +66,7 @@ impl Marks {
     }
 
     fn lock(&self) -> MutexGuard<'_, MarkDirectory> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+        self.current.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! The state shared by a watcher's threads and its callers.
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use muninn_base::RelPath;
@@ -70,7 +71,7 @@ impl Shared {
 
     /// Locks the state, even if it is poisoned: no writer leaves the state inconsistent.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Changes the state, and wakes waiting threads.
@@ -141,7 +142,7 @@ impl Shared {
     pub(super) fn wait_for_changes(&self) -> bool {
         let mut state = self.lock();
         while !(state.stopped || state.is_complete && state.seen != Changes::None) {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut state);
         }
         !state.stopped
     }
@@ -166,12 +167,9 @@ impl Shared {
     fn wait(&self, deadline: Instant, done: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
         let mut state = self.lock();
         while !done(&state) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if self.changed.wait_until(&mut state, deadline).timed_out() {
                 break;
             }
-            let waited = self.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         state
     }
@@ -180,7 +178,7 @@ impl Shared {
     pub(super) fn next_work(&self) -> Option<Work> {
         let mut state = self.lock();
         while state.work.is_empty() && !state.stopped {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut state);
         }
         if state.stopped {
             return None;

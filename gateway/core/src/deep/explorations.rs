@@ -1,5 +1,5 @@
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use muninn_base::CancelFlag;
 use muninn_context_engine::explore::ExploreOutcome;
@@ -109,6 +109,6 @@ impl BackgroundExplorations {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use muninn_base::{Clock, private_file};
 use muninn_config::JournalConfig;
@@ -180,7 +180,7 @@ impl Workspace {
     /// The journal, with the settings in force.
     pub fn journal(&self) -> Result<Arc<SessionJournal>, JournalUseError> {
         let settings = &self.settings().journal;
-        let mut open = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.journal.lock();
         if let Some((_, journal)) = open.as_ref().filter(|(with, _)| with == settings) {
             return Ok(Arc::clone(journal));
         }

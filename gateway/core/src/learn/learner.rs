@@ -1,7 +1,8 @@
+use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use muninn_backend::access::Door;
@@ -91,7 +92,7 @@ impl Learner {
         if observe.caller.may(Door::Learn).is_err() {
             return;
         }
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let thread = self.thread.lock();
         let Some((sender, _)) = &*thread else { return };
         let (bytes, answer) = (observe.body.len(), Arc::clone(&observe.answer));
         let fits = self.queued.fetch_add(bytes, Ordering::Relaxed) + bytes <= MOST_BYTES;
@@ -112,7 +113,7 @@ impl Learner {
     pub(crate) fn close(&self, stop_by: Instant) {
         self.stop_by.set(stop_by).ok();
         self.stopping.cancel();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.thread.lock().take();
         if let Some((sender, task)) = thread {
             drop(sender);
             if !task.wait_until(stop_by + CLOSING) {

@@ -1,9 +1,10 @@
 //! The digest of a wiki, with its terms and its pages in use, which are kept in the state directory.
 
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use muninn_base::{Clock, Supervisor, private_file};
@@ -33,7 +34,7 @@ impl KeptDigest {
     pub(super) fn of(&self, pages: &Pages, root: &Path) -> Arc<Digest> {
         let cloud = self.cloud_for(pages, root);
         let recents = self.load_recents().existing(pages);
-        let mut last = locked(&self.last);
+        let mut last = self.last.lock();
         if let Some(last) = &*last
             && last.pages == pages.version()
             && Arc::ptr_eq(&last.cloud, &cloud)
@@ -64,7 +65,7 @@ impl KeptDigest {
 
     /// The terms that were counted last, by this process or an earlier one.
     fn known_cloud(&self) -> Option<Arc<Cloud>> {
-        let mut known = locked(&self.cloud);
+        let mut known = self.cloud.lock();
         if known.is_none() {
             let stored = logged(self.load_cloud());
             let settings = (self.settings.cloud_size, &self.settings.stopwords_extra);
@@ -76,7 +77,7 @@ impl KeptDigest {
 
     /// Counts the terms, if no other thread just did. Pages that cannot be read do not count.
     fn count(&self, pages: &Pages, root: &Path) -> Arc<Cloud> {
-        let _counting = locked(&self.counting);
+        let _counting = self.counting.lock();
         if let Some(cloud) = self.known_cloud().filter(|cloud| cloud.of == pages.version()) {
             return cloud;
         }
@@ -88,7 +89,7 @@ impl KeptDigest {
             size,
             stopwords_extra: extra.clone(),
         });
-        *locked(&self.cloud) = Some(Arc::clone(&cloud));
+        *self.cloud.lock() = Some(Arc::clone(&cloud));
         self.store(&self.cloud_file, || &*cloud);
         cloud
     }
@@ -150,7 +151,7 @@ pub(super) fn count_in_background(wiki: &Arc<Wiki>, supervisor: &Supervisor) {
     });
     match started {
         Ok(_) => {
-            *locked(&wiki.digest.ends) = Some(ends);
+            *wiki.digest.ends.lock() = Some(ends);
             wiki.digest.in_background.store(true, Ordering::Relaxed);
         }
         Err(error) => tracing::debug!("{error}; terms are counted when they are needed"),
@@ -186,8 +187,4 @@ fn logged<T>(loaded: Result<Option<T>, Damaged>) -> Option<T> {
 
 fn now() -> SystemTime {
     Clock::system().now().into()
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,8 @@
+use parking_lot::Mutex;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use muninn_config::DigestConfig;

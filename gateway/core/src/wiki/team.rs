@@ -1,7 +1,7 @@
 //! The team's wiki of a worktree.
 
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl Workspace {
     /// [`WikiError::NoFolder`] if there is no such folder, or a link in the repository leads out of it.
     pub fn wiki(&self) -> Result<Arc<Wiki>, WikiError> {
         let settings = &self.settings().wiki;
-        let mut open = self.wiki.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.wiki.lock();
         if let Some(team) = open.as_ref().filter(|team| team.settings == *settings) {
             return Ok(Arc::clone(&team.wiki));
         }

@@ -1,7 +1,8 @@
 //! What a server answers with.
 
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use muninn_config::{Overrides, load};
@@ -84,7 +85,7 @@ impl ConfigFile {
     /// Applies the file if it has changed. An error leaves the previous configuration in force.
     fn follow(&self, app: &App) {
         let now = stamp(&self.path);
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         if *seen == now {
             return;
         }

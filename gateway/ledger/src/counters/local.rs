@@ -1,7 +1,7 @@
 //! The counters of one process, in memory.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -21,14 +21,14 @@ pub struct LocalCounters {
 
 impl LocalCounters {
     fn circuits(&self) -> MutexGuard<'_, HashMap<CircuitId, Circuit>> {
-        self.circuits.lock().unwrap_or_else(PoisonError::into_inner)
+        self.circuits.lock()
     }
 }
 
 #[async_trait]
 impl Counters for LocalCounters {
     async fn count_use(&self, key: &str, limit: u32, now: Instant) -> Result<Result<(), Duration>, StoreError> {
-        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut uses = self.uses.lock();
         let window = match uses.get_mut(key) {
             Some(window) => window,
             None => uses.entry(key.to_owned()).or_default(),

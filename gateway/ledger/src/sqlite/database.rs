@@ -1,7 +1,8 @@
 //! The database file: opening it, detecting its removal or replacement, and its health.
 
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muninn_base::database::{BUSY_TIMEOUT, write_ahead};
@@ -107,7 +108,7 @@ impl Database {
 
     /// The file in use. Connections to other files must be closed.
     pub(super) fn file(&self) -> FileId {
-        lock(&self.state).file
+        self.state.lock().file
     }
 
     /// Checks that the file in use still has its path. If another process repaired the database, switches to the new
@@ -117,7 +118,7 @@ impl Database {
     /// [`StoreError::Removed`] if the file was removed or replaced, because a restart would not find later writes.
     pub(super) fn check_path(&self) -> Result<(), StoreError> {
         let found = FileId::of(&self.path);
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if !state.removed && found != Some(state.file) {
             match (damage::find_renamed(&self.directory, state.file), found) {
                 (Some(aside), Some(found)) => {
@@ -144,7 +145,7 @@ impl Database {
 
     /// Clears the error of the last read, or of the last write.
     pub(super) fn note_success(&self, write: bool) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if write { state.write_failure = None } else { state.read_failure = None }
     }
 
@@ -154,7 +155,7 @@ impl Database {
         if is_damage(error) {
             self.start_repair(file);
         }
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let in_repair = is_damage(error) && state.in_repair;
         if in_repair || file.is_some_and(|file| file != state.file) {
             return;
@@ -168,7 +169,7 @@ impl Database {
 
     /// Starts the repair of a damaged file on a thread of its own, once. `None` stands for the file in use.
     pub(super) fn start_repair(self: &Arc<Self>, file: Option<FileId>) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let file = file.unwrap_or(state.file);
         let too_soon = state.next_repair.is_some_and(|time| Instant::now() < time);
         if file != state.file || state.removed || state.in_repair || too_soon {
@@ -187,7 +188,7 @@ impl Database {
 
     fn repair(&self, damaged: FileId) {
         let done = damage::replace(&self.directory, &self.path, damaged);
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.in_repair = false;
         let in_place = FileId::of(&self.path).filter(|found| *found != damaged);
         match (done, in_place) {
@@ -206,7 +207,7 @@ impl Database {
 
     /// Waits for the end of a running repair.
     pub(super) fn wait_for_repair(&self) {
-        let repair = lock(&self.state).repair.take();
+        let repair = self.state.lock().repair.take();
         if let Some(task) = repair {
             task.wait();
         }
@@ -217,7 +218,7 @@ impl Database {
         if self.check_path().is_err() {
             return LedgerHealth::Removed(self.path.clone());
         }
-        let state = lock(&self.state);
+        let state = self.state.lock();
         if state.in_repair {
             return LedgerHealth::Repairing;
         }
@@ -268,9 +269,4 @@ fn prepare(path: &Path) -> Result<FileId, PrepareError> {
         open.connection.query_row(&sql, [], |_| Ok(()))?;
     }
     Ok(open.file)
-}
-
-/// Locks a mutex, also after a panic of another holder.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

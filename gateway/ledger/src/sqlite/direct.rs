@@ -5,14 +5,15 @@
 //! without a busy timeout. Concurrent lookups go to the thread, which runs them in one transaction. After a slow
 //! lookup, for example one that read the disk, the thread runs all lookups for a while.
 
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
 use super::connection::Open;
-use super::database::{Database, lock};
+use super::database::Database;
 use super::journal::Journal;
 use super::{Entry, TurnKey, ledger};
 
@@ -58,7 +59,7 @@ impl DirectReader {
     /// Opens the connection, unless it is open on the file in use. The thread calls this after a successful lookup.
     pub(super) fn prepare(&self) {
         let file = self.database.file();
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.open.take_if(|open| open.file != file);
         if state.open.is_none() {
             let opened = self.database.connect("NORMAL").and_then(|open| {
@@ -70,7 +71,7 @@ impl DirectReader {
     }
 
     fn look_up(&self, keys: &[TurnKey]) -> Option<Vec<Vec<Entry>>> {
-        let mut state = self.state.try_lock().ok()?;
+        let mut state = self.state.try_lock()?;
         let started = Instant::now();
         if state.paused_until.is_some_and(|until| started < until) {
             return None;
@@ -78,7 +79,7 @@ impl DirectReader {
         self.database.check_path().ok()?;
         let file = self.database.file();
         let connection = &state.open.as_ref().filter(|open| open.file == file)?.connection;
-        let noted = lock(&self.journal).find(keys);
+        let noted = self.journal.lock().find(keys);
         let found = in_transaction(connection, || ledger::look_up(connection, &noted, keys));
         if started.elapsed() > SLOW {
             state.paused_until = Some(Instant::now() + PAUSE);

@@ -4,15 +4,16 @@
 //! after all of them were queued, and begins again if rows moved from the journal to the database. So every read sees
 //! all earlier writes. Reads never wait for writers.
 
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex};
 
 use muninn_base::Supervisor;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::connection::{Open, database_error};
-use super::database::{Database, lock};
+use super::database::Database;
 use super::direct::DirectReader;
 use super::journal::Journal;
 use super::worker::Worker;
@@ -118,7 +119,7 @@ impl ReaderThread {
     /// The rows of each key.
     pub(super) fn look_up(&mut self, keys: &[TurnKey]) -> Result<Vec<Vec<Entry>>, StoreError> {
         let (noted, generation) = {
-            let journal = lock(&self.journal);
+            let journal = self.journal.lock();
             (journal.find(keys), journal.generation())
         };
         if std::mem::replace(&mut self.generation, generation) != generation {

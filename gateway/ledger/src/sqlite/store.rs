@@ -1,5 +1,6 @@
+use parking_lot::Mutex;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -16,7 +17,7 @@ use super::super::turn_key::TurnKey;
 use super::super::usage::{KeyUsage, UsageSum};
 use super::super::{Store, StoreCounts};
 use super::connection::directory_error;
-use super::database::{self, Database, is_damage, lock};
+use super::database::{self, Database, is_damage};
 use super::journal::{Journal, orphans};
 use super::parsing::parse_receipt;
 use super::reader::Reader;
@@ -99,7 +100,7 @@ impl SqliteStore {
             }
         };
         match self.database.supervisor.run("ledger-check", check) {
-            Ok(task) => *lock(&self.check) = Some((handle, task)),
+            Ok(task) => *self.check.lock() = Some((handle, task)),
             Err(error) => tracing::warn!(%error, "cannot start the check of the ledger for damage"),
         }
     }
@@ -107,7 +108,7 @@ impl SqliteStore {
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        if let Some((handle, task)) = lock(&self.check).take() {
+        if let Some((handle, task)) = self.check.lock().take() {
             handle.interrupt();
             task.wait();
         }
@@ -147,13 +148,13 @@ impl Store for SqliteStore {
     }
 
     async fn record_without_block(&self, key: TurnKey, entry: NewEntry) {
-        let entry = lock(&self.journal).note_row(key, entry);
+        let entry = self.journal.lock().note_row(key, entry);
         self.writer.without_block(key, entry);
     }
 
     fn note_uses(&self, uses: Vec<Use>) {
         if !uses.is_empty() {
-            lock(&self.journal).note_uses(&uses);
+            self.journal.lock().note_uses(&uses);
             self.writer.uses(uses);
         }
     }
@@ -384,9 +385,9 @@ pub(super) mod tests {
         let found = store.reader.run(move |thread| {
             assert!(thread.look_up(&[key])?[0].is_empty());
             // The writer's order: first the table, then the journal.
-            lock(&journal).note_row(key, row(Some("a"), None, 1));
+            journal.lock().note_row(key, row(Some("a"), None, 1));
             block_on(other.record(key, row(Some("a"), None, 1)))?;
-            lock(&journal).remove(vec![(key, row(Some("a"), None, 1))], &[]);
+            journal.lock().remove(vec![(key, row(Some("a"), None, 1))], &[]);
             thread.look_up(&[key])
         });
         assert_eq!(block_on(found).unwrap()[0].len(), 1);

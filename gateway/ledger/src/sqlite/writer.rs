@@ -3,10 +3,11 @@
 //! A failed write is retried at growing intervals, and once more at the end. While the ledger cannot be written, the
 //! queue grows to its bound; then new notes are dropped.
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use muninn_base::Supervisor;
@@ -14,7 +15,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use tokio::sync::oneshot;
 
 use super::connection::{Open, busy};
-use super::database::{Database, is_busy, is_damage, lock};
+use super::database::{Database, is_busy, is_damage};
 use super::journal::Journal;
 use super::ledger::{insert, note_use};
 use super::retention::{self, Bounds};
@@ -95,7 +96,7 @@ impl Writer {
     pub(super) fn receipt(&self, receipt: Receipt) {
         let receipt = Arc::new(receipt);
         {
-            let mut noted = lock(&self.noted);
+            let mut noted = self.noted.lock();
             while noted.front().is_some_and(|receipt| receipt.strong_count() == 0) {
                 noted.pop_front();
             }
@@ -106,7 +107,7 @@ impl Writer {
 
     /// The receipts of a conversation that are not written yet, newest first.
     pub(super) fn unwritten_receipts_of(&self, conversation: &str) -> Vec<Receipt> {
-        let noted = lock(&self.noted);
+        let noted = self.noted.lock();
         let unwritten = noted.iter().rev().filter_map(Weak::upgrade);
         unwritten.filter(|receipt| receipt.conversation() == Some(conversation)).map(Arc::unwrap_or_clone).collect()
     }
@@ -270,7 +271,7 @@ impl WriterThread {
         }
         let written = self.with_turn(|connection| batch.write(connection));
         match &written {
-            Ok(()) => lock(&self.journal).remove(std::mem::take(&mut batch.without_block), &batch.uses),
+            Ok(()) => self.journal.lock().remove(std::mem::take(&mut batch.without_block), &batch.uses),
             Err(_) => self.unwritten = batch,
         }
         written

@@ -1,5 +1,6 @@
+use parking_lot::{Mutex, MutexGuard};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
@@ -266,7 +267,7 @@ impl Reminders {
 
     /// Whether lines that were not written may be looked for: a failed write can be a change that leads to the next look.
     fn may_recover(&self) -> bool {
-        let mut recovered = self.recovered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recovered = self.recovered.lock();
         let may = recovered.is_none_or(|at| at.elapsed() >= RECOVERY);
         if may {
             *recovered = Some(Instant::now());
@@ -369,7 +370,7 @@ impl Reminders {
     }
 
     pub(crate) fn firings(&self) -> MutexGuard<'_, Firings> {
-        self.firings.lock().unwrap_or_else(PoisonError::into_inner)
+        self.firings.lock()
     }
 }
 

@@ -20,7 +20,9 @@ pub fn other_daemon(root: &Path) -> Option<i32> {
 
 #[cfg(unix)]
 fn is_running(id: i32) -> bool {
-    if nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), None).is_err() {
+    use rustix::process::{Pid, test_kill_process};
+
+    if Pid::from_raw(id).is_none_or(|id| test_kill_process(id).is_err()) {
         return false;
     }
     // A file that a killed daemon left behind may name another program by now.

@@ -81,7 +81,7 @@ fn commands(all: &[&[&str]]) -> Vec<Vec<String>> {
 }
 
 fn launchd_domain() -> String {
-    format!("gui/{}", nix::unistd::Uid::current())
+    format!("gui/{}", rustix::process::getuid().as_raw())
 }
 
 /// `muninn daemon install`.

@@ -5,7 +5,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -19,7 +18,6 @@ use super::lane::Vectors;
 use super::store::{BlockKey, Rows, VectorStore};
 use super::text;
 use crate::cache::{Cache, CacheError};
-use crate::lock::lock;
 use crate::{Digest, FileRole, Snapshot};
 
 /// Maximum number of chunks with vectors. They take half a gigabyte on disk and 64 MB in memory.
@@ -53,7 +51,7 @@ impl Vectors {
         max_file_bytes: u64,
         go_on: &dyn Fn() -> bool,
     ) -> Filled {
-        let _one = lock(&self.filling);
+        let _one = self.filling.lock();
         Filling::new(self, worktree, snapshot, max_file_bytes).run(go_on)
     }
 }
@@ -260,7 +258,7 @@ impl<'a> Filling<'a> {
     }
 
     fn held(&self, change: impl FnOnce(&mut super::held::Held)) {
-        change(&mut self.vectors.held.write().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.vectors.held.write());
     }
 
     fn note(&mut self, note: String) {

@@ -1,8 +1,9 @@
 //! The vectors of a worktree's chunks: computed after the index, stored by blob, and searched with a question's vector.
 
+use parking_lot::{Mutex, RwLock};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use muninn_base::Clock;
 use muninn_repo_tools::BlobId;
@@ -11,7 +12,6 @@ use muninn_text::vectors::{MOST_BYTES_HELD, VectorIndex};
 
 use super::held::Held;
 use super::store::VectorStore;
-use crate::lock::lock;
 
 /// Number of vectors with the nearest signs that are compared by their bytes.
 const WIDE: usize = 1_000;
@@ -87,7 +87,7 @@ impl Vectors {
             return Ok(Vec::new());
         }
         let held = self.read();
-        let mut reader = (!held.index.holds_bytes()).then(|| lock(&self.reader));
+        let mut reader = (!held.index.holds_bytes()).then(|| self.reader.lock());
         let fetch = |number: u32, bytes: &mut Vec<i8>| {
             let row = held.owner(number).and_then(|(_, _, row)| row);
             let store = reader.as_mut().and_then(|reader| self.opened(reader));
@@ -110,8 +110,8 @@ impl Vectors {
         reader.as_ref()
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, Held> {
-        self.held.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> parking_lot::RwLockReadGuard<'_, Held> {
+        self.held.read()
     }
 }
 

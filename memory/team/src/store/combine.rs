@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 use std::{fs, io};
 
 use muninn_base::{Links, RelPath, read_regular_text};
@@ -106,12 +105,12 @@ impl Store {
     }
 
     fn is_own(&self, session: &str) -> bool {
-        let mut scope = self.scope.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scope = self.scope.lock();
         scope.is_own(&self.spool, session)
     }
 
     fn is_reconciled(&self, file: &RecordFile) -> bool {
-        let mut scope = self.scope.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scope = self.scope.lock();
         scope.is_reconciled(file, &self.home)
     }
 

@@ -1,7 +1,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use muninn_base::ids::{self, IdError};
 use muninn_base::{Clock, RelPath, Until, private_file, with_causes};
@@ -109,7 +109,7 @@ impl Store {
         default_branch_segments: DefaultBranchSegments,
         with_reconciled: bool,
     ) -> Result<Vec<RecordFile>, ReferenceError> {
-        let mut scope = self.scope.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scope = self.scope.lock();
         scope.files(&ScopeInputs {
             home: &self.home,
             spool: &self.spool,
@@ -183,7 +183,7 @@ impl Store {
             return Ok(Flushed::default());
         }
         let checkout = self.home.checkout()?;
-        let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut swept = self.swept.lock();
         if swept.as_ref() == Some(&checkout) {
             drop(swept);
             return self.flush_some(destination, Sessions::Of(clients), until);

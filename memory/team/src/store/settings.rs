@@ -1,5 +1,6 @@
+use parking_lot::Mutex;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use muninn_base::Clock;
 use muninn_repo_tools::Checkout;

@@ -1,9 +1,9 @@
 //! Pulling from a fake index on a real socket, with a small archive and its own pins.
 
+use parking_lot::Mutex;
 use std::io::{BufRead, BufReader, Cursor, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use super::*;
 use crate::model::{PullError, pull};
@@ -91,9 +91,9 @@ fn a_pulled_model_is_complete_and_ready() {
     rustls::crypto::ring::default_provider().install_default().ok();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let index = format!("http://{address}/simple/");
-    let progress = |done, total| reports.lock().unwrap().push((done, total));
+    let progress = |done, total| reports.lock().push((done, total));
     let place = runtime.block_on(pull(&pin, &index, &models, &progress)).unwrap();
-    assert_eq!(reports.lock().unwrap().last(), Some(&(archive.len() as u64, archive.len() as u64)));
+    assert_eq!(reports.lock().last(), Some(&(archive.len() as u64, archive.len() as u64)));
     assert_eq!(status(&pin, &models), Status::Ready);
     assert_eq!(std::fs::read(place.join("weights.bin")).unwrap(), FILES[1].1);
     assert_eq!(entries(&place).len(), 2, "only pinned files are extracted");

@@ -1,6 +1,6 @@
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use muninn_base::{Clock, Until, private_file};
 
@@ -154,7 +154,7 @@ impl Spool {
 
     /// Takes the lock and opens the index.
     pub(crate) fn locked(&self) -> Result<Locked<'_>, SpoolError> {
-        let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut index = self.index.lock();
         let path = self.dir.join("lock");
         let lock = private_file::dir(&self.dir).and_then(|()| private_file::lock(&path));
         let lock = lock.map_err(at(&path))?;

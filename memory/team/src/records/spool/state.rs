@@ -1,6 +1,7 @@
+use parking_lot::{Mutex, MutexGuard};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use muninn_base::Clock;
 

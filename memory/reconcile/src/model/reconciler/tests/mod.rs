@@ -2,7 +2,7 @@ mod bounds;
 mod chains;
 
 use crate::judge::Claim;
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use muninn_team::records::{Body, Record, kinds};
 use muninn_text::model::Usage;
@@ -28,7 +28,7 @@ impl<S: Fn(usize, &str) -> Result<String, ModelError> + Send + Sync> ScriptedMod
     }
 
     fn questions(&self) -> Vec<String> {
-        self.asked.lock().unwrap().iter().map(|(question, _)| question.clone()).collect()
+        self.asked.lock().iter().map(|(question, _)| question.clone()).collect()
     }
 }
 
@@ -39,7 +39,7 @@ impl<S: Fn(usize, &str) -> Result<String, ModelError> + Send + Sync> Model for S
 
     fn ask(&self, ask: &ModelRequest<'_>, _: &Until) -> Result<Reply, ModelError> {
         let [Message::User(question)] = ask.messages else { panic!("one question") };
-        let mut asked = self.asked.lock().unwrap();
+        let mut asked = self.asked.lock();
         let number = asked.len();
         asked.push((question.clone(), ask.shape.is_some()));
         drop(asked);
@@ -282,7 +282,7 @@ fn refused_answer_is_asked_for_again() {
         _ => Ok(says(question, "unrelated")),
     });
     assert_eq!(decided(&run(&before, &model, LIMITS).main), [("distinct", "model")]);
-    let shapes: Vec<bool> = model.asked.lock().unwrap().iter().map(|(_, shape)| *shape).collect();
+    let shapes: Vec<bool> = model.asked.lock().iter().map(|(_, shape)| *shape).collect();
     assert_eq!(shapes, [true, false]);
 }
 
