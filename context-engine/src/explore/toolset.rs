@@ -5,7 +5,7 @@ use muninn_text::model::Tool;
 use schemars::JsonSchema;
 
 use super::dialect::KnownTool;
-use crate::tools::{Registry, ToolDescription};
+use crate::tools::{Effect, Registry, ToolDescription};
 
 /// The tool that opens a child exploration. The explorer runs this tool itself.
 pub(super) const EXPLORE: &str = "explore";
@@ -40,20 +40,22 @@ pub(crate) struct Toolset(Vec<ToolDescription>);
 impl Toolset {
     pub(super) fn of(registry: &Registry) -> Self {
         let from_registry = REGISTRY_TOOLS.iter().filter_map(|name| registry.described(name).cloned());
-        let explore = ToolDescription::new(
-            EXPLORE,
-            "",
-            "Open an exploration of its own for a part of the question. It has a share of what may still be spent, sees \
-             only its scope, and returns the places that it found. For parts that take many calls.",
-        );
-        let last = ToolDescription::new(
-            FINAL,
-            "",
-            "End the exploration with the places that answer the question, the most important first. Cite only lines \
-             that you have seen.",
-        );
-        let explore = explore.parameter("question", &[]).parameter("scope", &[]).with_arguments::<ExploreArguments>();
-        let last = last.parameter("citations", &[]).parameter("answer", &[]).with_arguments::<FinalArguments>();
+        let explore = ToolDescription::new(EXPLORE, Effect::Reads, "")
+            .about(
+                "Open an exploration of its own for a part of the question. It has a share of what may still be spent, \
+                 sees only its scope, and returns the places that it found. For parts that take many calls.",
+            )
+            .parameter("question", &[])
+            .parameter("scope", &[])
+            .with_arguments::<ExploreArguments>();
+        let last = ToolDescription::new(FINAL, Effect::Reads, "")
+            .about(
+                "End the exploration with the places that answer the question, the most important first. Cite only lines \
+                 that you have seen.",
+            )
+            .parameter("citations", &[])
+            .parameter("answer", &[])
+            .with_arguments::<FinalArguments>();
         Self(from_registry.chain([explore, last]).collect())
     }
 

@@ -7,6 +7,7 @@ use muninn_code::{CodeLimits, NameMatch, NameQuery, Symbol, SymbolQuery};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::Effect::Reads;
 use super::arguments::{FILE_ALIASES, GLOB_ALIASES, PATH_ALIASES};
 use super::output::{neutral_head, neutral_line};
 use super::{Globs, Output, PathArgument, Paths, Tool, ToolContext, ToolDescription, ToolError, candidate_files};
@@ -21,41 +22,38 @@ const MAX_LIKELY: usize = 16;
 const NAME_ALIASES: &[&str] = &["symbol", "query", "identifier", "function"];
 
 pub(super) fn tools() -> [Tool; 5] {
-    const SYMBOLS: &str = "List the definitions of a file or directory: `path:first-last kind name signature`.";
-    const OUTLINE: &str = "Show the definitions of a file, nested, with their lines.";
-    const DEFINITION: &str =
-        "Find where a name is defined (`refill`, `Bucket.refill`), the likeliest first, with its lines.";
-    const REFERENCES: &str = "Find the uses of a name, with how sure each is.";
-    const CALLERS: &str =
-        "Find the definitions whose code calls a name, the likeliest first, with the lines of the calls.";
-    let by_name = |name, hint, description| {
-        ToolDescription::new(name, hint, description)
-            .parameter("name", NAME_ALIASES)
+    [
+        ToolDescription::new("symbols", Reads, "list symbols definitions of a file")
+            .about("List the definitions of a file or directory: `path:first-last kind name signature`.")
             .parameter("path", PATH_ALIASES)
+            .parameter("name", NAME_ALIASES)
             .accepted("glob", GLOB_ALIASES)
             .paged()
-    };
-    [
-        Tool::new(
-            ToolDescription::new("symbols", "list symbols definitions of a file", SYMBOLS)
-                .parameter("path", PATH_ALIASES)
-                .parameter("name", NAME_ALIASES)
-                .accepted("glob", GLOB_ALIASES)
-                .paged(),
-            symbols,
-            symbols_output,
-        ),
-        Tool::new(
-            ToolDescription::new("outline", "outline structure of a file", OUTLINE)
-                .parameter("path", FILE_ALIASES)
-                .paged(),
-            outline,
-            outline_output,
-        ),
-        Tool::new(by_name("definition", "go to definition symbol", DEFINITION), definition, definition_output),
-        Tool::new(by_name("references", "find references usages", REFERENCES), references, references_output),
-        Tool::new(by_name("callers", "call hierarchy who calls", CALLERS), callers, callers_output),
+            .answered(symbols, symbols_output),
+        ToolDescription::new("outline", Reads, "outline structure of a file")
+            .about("Show the definitions of a file, nested, with their lines.")
+            .parameter("path", FILE_ALIASES)
+            .paged()
+            .answered(outline, outline_output),
+        by_name("definition", "go to definition symbol")
+            .about("Find where a name is defined (`refill`, `Bucket.refill`), the likeliest first, with its lines.")
+            .answered(definition, definition_output),
+        by_name("references", "find references usages")
+            .about("Find the uses of a name, with how sure each is.")
+            .answered(references, references_output),
+        by_name("callers", "call hierarchy who calls")
+            .about("Find the definitions whose code calls a name, the likeliest first, with the lines of the calls.")
+            .answered(callers, callers_output),
     ]
+}
+
+/// Begins the description of a tool that takes [`NameArguments`].
+fn by_name(name: &'static str, hint: &'static str) -> ToolDescription {
+    ToolDescription::new(name, Reads, hint)
+        .parameter("name", NAME_ALIASES)
+        .parameter("path", PATH_ALIASES)
+        .accepted("glob", GLOB_ALIASES)
+        .paged()
 }
 
 /// The arguments of [`symbols`].

@@ -8,6 +8,7 @@ use muninn_repo_tools::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::Effect::Reads;
 use super::arguments::{FILE_ALIASES, GLOB_ALIASES, PATH_ALIASES};
 use super::output::{neutral_head, neutral_lines};
 use super::{Globs, Output, PathArgument, Paths, Tool, ToolContext, ToolDescription, ToolError};
@@ -19,41 +20,35 @@ const TREE_TOKENS: usize = 1_500;
 const MAX_ENTRIES: usize = 500;
 
 pub(super) fn tools() -> [Tool; 4] {
-    const READ: &str = "Read lines of a file, numbered. Read the part that you need and not the whole file.";
-    const TREE: &str = "Show the directories and files as a tree, with counts.";
-    const LIST: &str = "List what is in one directory, with sizes.";
-    const FIND: &str = "Find files by name: a glob such as `*_test.go` or `src/**/mod.rs`, or a part of the path.";
     [
-        Tool::new(
-            ToolDescription::new("read", "read file lines", READ)
-                .parameter("path", FILE_ALIASES)
-                .parameter("first", &["start", "start_line", "line_start", "offset"])
-                .parameter("last", &["end", "end_line", "line_end"])
-                .accepted("limit", &["count"])
-                .paged()
-                .prose(),
-            read,
-            excerpt,
-        ),
-        Tool::new(
-            ToolDescription::new("tree", "directory tree layout", TREE)
-                .parameter("path", PATH_ALIASES)
-                .parameter("depth", &["max_depth", "level"])
-                .accepted("glob", GLOB_ALIASES)
-                .paged()
-                .prose(),
-            tree,
-            directories,
-        ),
-        Tool::new(ToolDescription::new("list", "", LIST).parameter("path", PATH_ALIASES).paged(), list, entries),
-        Tool::new(
-            ToolDescription::new("find", "", FIND)
-                .parameter("name", &["pattern", "glob", "query"])
-                .parameter("path", PATH_ALIASES)
-                .paged(),
-            find,
-            paths,
-        ),
+        ToolDescription::new("read", Reads, "read file lines")
+            .about("Read lines of a file, numbered. Read the part that you need and not the whole file.")
+            .parameter("path", FILE_ALIASES)
+            .parameter("first", &["start", "start_line", "line_start", "offset"])
+            .parameter("last", &["end", "end_line", "line_end"])
+            .accepted("limit", &["count"])
+            .paged()
+            .prose()
+            .answered(read, excerpt),
+        ToolDescription::new("tree", Reads, "directory tree layout")
+            .about("Show the directories and files as a tree, with counts.")
+            .parameter("path", PATH_ALIASES)
+            .parameter("depth", &["max_depth", "level"])
+            .accepted("glob", GLOB_ALIASES)
+            .paged()
+            .prose()
+            .answered(tree, directories),
+        ToolDescription::new("list", Reads, "")
+            .about("List what is in one directory, with sizes.")
+            .parameter("path", PATH_ALIASES)
+            .paged()
+            .answered(list, entries),
+        ToolDescription::new("find", Reads, "")
+            .about("Find files by name: a glob such as `*_test.go` or `src/**/mod.rs`, or a part of the path.")
+            .parameter("name", &["pattern", "glob", "query"])
+            .parameter("path", PATH_ALIASES)
+            .paged()
+            .answered(find, paths),
     ]
 }
 

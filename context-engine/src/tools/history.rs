@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::FILE_ALIASES;
-use super::{Output, PathArgument, Tool, ToolContext, ToolDescription, ToolError};
+use super::{Effect, Output, PathArgument, Tool, ToolContext, ToolDescription, ToolError};
 
 /// Number of commits if the caller names none, and the most that one call shows.
 const COMMITS: usize = 20;
@@ -31,12 +31,12 @@ struct Log {
 }
 
 pub(super) fn git_log_tool() -> Tool {
-    const DESCRIPTION: &str = "Show the newest commits, of the repository or of one file: id, date, author, subject.";
-    let description = ToolDescription::new("git_log", "git history commits log", DESCRIPTION)
+    ToolDescription::new("git_log", Effect::Reads, "git history commits log")
+        .about("Show the newest commits, of the repository or of one file: id, date, author, subject.")
         .parameter("path", FILE_ALIASES)
         .parameter("max", &["limit", "n", "count"])
-        .paged();
-    Tool::new(description, git_log, output)
+        .paged()
+        .answered(git_log, output)
 }
 
 /// Lists the newest commits.

@@ -7,25 +7,22 @@ use muninn_team::Memory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Output, Tool, ToolContext, ToolDescription, ToolError};
+use super::{Effect, Output, Tool, ToolContext, ToolDescription, ToolError};
 
 const MAX_MEMORIES: usize = 6;
 const MAX_MEMORY_BYTES: usize = 2_000;
 
 pub(super) fn tools() -> [Tool; 2] {
-    const METIS: &str = "Planning documents (visions, initiatives, tasks, decisions): one by its id, or a list of all.";
-    const RECALL: &str = "Recall what the team has written down: knowledge and what earlier sessions learned.";
     [
-        Tool::new(
-            ToolDescription::new("metis", "", METIS).parameter("id", &["document", "code", "name"]).paged(),
-            metis,
-            plans,
-        ),
-        Tool::new(
-            ToolDescription::new("recall", "", RECALL).parameter("query", &["question", "text", "about"]),
-            recall,
-            memories,
-        ),
+        ToolDescription::new("metis", Effect::Reads, "")
+            .about("Planning documents (visions, initiatives, tasks, decisions): one by its id, or a list of all.")
+            .parameter("id", &["document", "code", "name"])
+            .paged()
+            .answered(metis, plans),
+        ToolDescription::new("recall", Effect::Reads, "")
+            .about("Recall what the team has written down: knowledge and what earlier sessions learned.")
+            .parameter("query", &["question", "text", "about"])
+            .answered(recall, |_, found: &Vec<Memory>| memories(found)),
     ]
 }
 
@@ -86,7 +83,7 @@ fn recall(context: &ToolContext<'_>, arguments: &RecallArguments) -> Result<Vec<
     Ok(found.filter_map(|recalled| context.memories.get(recalled.doc).cloned()).collect())
 }
 
-fn memories(_: &RecallArguments, found: &Vec<Memory>) -> Output {
+fn memories(found: &[Memory]) -> Output {
     let lines = found.iter().map(|memory| {
         let end = memory.text.floor_char_boundary(MAX_MEMORY_BYTES);
         let more = if end < memory.text.len() { " [cut]" } else { "" };

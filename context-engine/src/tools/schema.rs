@@ -59,10 +59,15 @@ pub struct ToolDescription {
 }
 
 impl ToolDescription {
-    /// Describes a tool that reads, without parameters, whose results have one page.
-    pub fn new(name: &'static str, hint: &'static str, description: &'static str) -> Self {
+    /// Begins the description of a tool without parameters, whose results have one page.
+    pub fn new(name: &'static str, effect: Effect, hint: &'static str) -> Self {
         let (parameters, schema) = (Vec::new(), Value::Null);
-        Self { name, hint, description, effect: Effect::Reads, is_prose: false, is_paged: false, parameters, schema }
+        Self { name, hint, description: "", effect, is_prose: false, is_paged: false, parameters, schema }
+    }
+
+    /// Sets what the tool does, in words.
+    pub fn about(self, description: &'static str) -> Self {
+        Self { description, ..self }
     }
 
     /// Adds a parameter: the arguments' field of this name. `aliases` are accepted, too.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::arguments::{GLOB_ALIASES, PATH_ALIASES};
 use super::output::{neutral_head, neutral_lines};
-use super::{Globs, Output, Paths, Tool, ToolContext, ToolDescription, ToolError};
+use super::{Effect, Globs, Output, Paths, Tool, ToolContext, ToolDescription, ToolError};
 
 const MAX_MATCHES: usize = 200;
 const MAX_MATCHES_PER_FILE: usize = 20;
@@ -59,8 +59,8 @@ pub struct GrepArguments {
 }
 
 pub(super) fn grep_tool() -> Tool {
-    const DESCRIPTION: &str = "Search all files for a regular expression; `path:line:text` for each matching line.";
-    let description = ToolDescription::new("grep", "search text regex code", DESCRIPTION)
+    ToolDescription::new("grep", Effect::Reads, "search text regex code")
+        .about("Search all files for a regular expression; `path:line:text` for each matching line.")
         .parameter("pattern", &["query", "regex", "search", "text"])
         .parameter("path", PATH_ALIASES)
         .parameter("glob", GLOB_ALIASES)
@@ -68,8 +68,8 @@ pub(super) fn grep_tool() -> Tool {
         .parameter("ignore_case", &["case_insensitive", "i"])
         .parameter("context", &["C", "context_lines"])
         .paged()
-        .prose();
-    Tool::sharing_work(description, grep_all, output)
+        .prose()
+        .answered_together(grep_all, output)
 }
 
 /// Searches the worktree's text.

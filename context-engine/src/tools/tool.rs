@@ -27,34 +27,44 @@ pub struct Tool {
 }
 
 impl Tool {
+    /// Makes calls, and returns their outputs in the same order. An error is the text of its output.
+    pub fn run(&self, calls: &[&Map<String, Value>], context: &ToolContext<'_>) -> Vec<Output> {
+        let until = context.until.no_later_than(Instant::now() + MAX_CALL_TIME);
+        (self.run)(&self.description, &ToolContext { until, ..context.clone() }, calls)
+    }
+}
+
+impl ToolDescription {
     /// The tool with this description. `answer` answers a call with a structured value, `output` formats it as text for a
     /// model.
-    pub(super) fn new<A, R>(
-        description: ToolDescription,
+    pub(super) fn answered<A, R>(
+        self,
         answer: fn(&ToolContext<'_>, &A) -> Result<R, ToolError>,
         output: fn(&A, &R) -> Output,
-    ) -> Self
+    ) -> Tool
     where
         A: DeserializeOwned + JsonSchema + 'static,
         R: Serialize + 'static,
     {
         let answer_all =
             move |context: &ToolContext<'_>, calls: &[A]| calls.iter().map(|call| answer(context, call)).collect();
-        Self { shares_work: false, ..Self::sharing_work(description, answer_all, output) }
+        Tool { shares_work: false, ..self.answered_together(answer_all, output) }
     }
 
     /// A tool for which several calls are faster together. `answer_all` answers calls in their order.
-    pub(super) fn sharing_work<A, R>(
-        description: ToolDescription,
+    pub(super) fn answered_together<A, R>(
+        self,
         answer_all: impl Fn(&ToolContext<'_>, &[A]) -> Vec<Result<R, ToolError>> + Send + Sync + 'static,
         output: fn(&A, &R) -> Output,
-    ) -> Self
+    ) -> Tool
     where
         A: DeserializeOwned + JsonSchema + 'static,
         R: Serialize + 'static,
     {
-        let run =
-            move |description: &ToolDescription, context: &ToolContext<'_>, calls: &[&Map<String, Value>]| {
+        Tool {
+            description: self.with_arguments::<A>(),
+            shares_work: true,
+            run: Box::new(move |description, context, calls| {
                 description.answer_all(calls, |arguments: Vec<A>| {
                     let mut outputs = Vec::new();
                     for (arguments, answer) in arguments.iter().zip(answer_all(context, &arguments)) {
@@ -65,18 +75,10 @@ impl Tool {
                     }
                     outputs
                 })
-            };
-        Self { description: description.with_arguments::<A>(), shares_work: true, run: Box::new(run) }
+            }),
+        }
     }
 
-    /// Makes calls, and returns their outputs in the same order. An error is the text of its output.
-    pub fn run(&self, calls: &[&Map<String, Value>], context: &ToolContext<'_>) -> Vec<Output> {
-        let until = context.until.no_later_than(Instant::now() + MAX_CALL_TIME);
-        (self.run)(&self.description, &ToolContext { until, ..context.clone() }, calls)
-    }
-}
-
-impl ToolDescription {
     /// Reads the arguments of calls, answers the readable ones in their order, and limits and redacts the texts. A panic is
     /// an error. An error is the text of its output.
     pub fn answer_all<A: DeserializeOwned>(

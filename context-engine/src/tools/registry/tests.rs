@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::tools::schema;
+use crate::tools::schema::{self, Effect};
 use crate::tools::tool::MAX_CALL_TIME;
 
 /// What a tool of the test counts.
@@ -32,8 +32,8 @@ struct Counted {
 }
 
 fn count_tool() -> Tool {
-    let description = ToolDescription::new("count", "", "Count.").parameter("what", &["thing"]).accepted("by", &[]);
-    Tool::new(description.paged(), count, counted_lines)
+    let description = ToolDescription::new("count", Effect::Reads, "").about("Count.");
+    description.parameter("what", &["thing"]).accepted("by", &[]).paged().answered(count, counted_lines)
 }
 
 fn count(context: &ToolContext<'_>, call: &CountArguments) -> Result<Counted, ToolError> {

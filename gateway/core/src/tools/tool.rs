@@ -21,15 +21,12 @@ pub(super) struct ToolRow {
 
 /// Begins a row. `hint` has the words by which a client that loads tools on demand finds the tool.
 pub(super) fn tool(name: &'static str, set: ToolSet, effect: Effect, hint: &'static str) -> ToolRow {
-    let mut description = ToolDescription::new(name, hint, "");
-    description.effect = effect;
-    ToolRow { description, set, model: ModelUse::None }
+    ToolRow { description: ToolDescription::new(name, effect, hint), set, model: ModelUse::None }
 }
 
 impl ToolRow {
-    pub(super) fn about(mut self, description: &'static str) -> Self {
-        self.description.description = description;
-        self
+    pub(super) fn about(self, description: &'static str) -> Self {
+        Self { description: self.description.about(description), ..self }
     }
 
     /// Adds a parameter; see [`ToolDescription::parameter`].
@@ -73,7 +70,7 @@ impl ToolRow {
 
     /// The tool whose answers are shown as text only.
     pub(super) fn answered_as_text<A, R>(
-        mut self,
+        self,
         answer: fn(&ToolSession, A) -> Result<R, ToolError>,
         text: fn(&R) -> String,
     ) -> ClientTool
@@ -81,8 +78,7 @@ impl ToolRow {
         A: DeserializeOwned + JsonSchema + 'static,
         R: Serialize + 'static,
     {
-        self.description.is_prose = true;
-        self.answered_with(answer, text)
+        Self { description: self.description.prose(), ..self }.answered_with(answer, text)
     }
 
     fn answered_with<A, R>(
