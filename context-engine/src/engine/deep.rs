@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 use muninn_base::Until;
 use muninn_recall::Memories;
 use muninn_text::model::{Model, block_on};
-use serde_json::{Map, Value};
 
 use super::{Engine, State};
 use crate::explore::{self, Citation, DeepLimits, ExploreOutcome, LexicalResult, Observer};
 use crate::item::{Item, Limits};
 use crate::lexical;
 use crate::prior_context::PriorContext;
-use crate::tools::{Output, Registry, ToolContext};
+use crate::tools::ToolContext;
 
 /// Maximum time of the lexical lane before the model is called.
 const LEXICAL_TIME: Duration = Duration::from_millis(500);
@@ -55,14 +54,14 @@ impl Engine {
         explore::explore(&inputs, question, &LexicalResult { files, candidates }, limits).await
     }
 
-    /// Makes one call of a tool on the current index. Before that, the index is brought up to date as far as `until`
-    /// allows.
-    pub fn run_tool(&self, registry: &Registry, name: &str, call: &Map<String, Value>, until: Until) -> Output {
+    /// Calls a function with the context of tools on the current index. Before that, the index is brought up to date as far
+    /// as `until` allows.
+    pub fn with_tool_context<T>(&self, until: Until, call: impl FnOnce(&ToolContext<'_>) -> T) -> T {
         let deadline = until.no_later_than(Instant::now() + LEXICAL_TIME).instant();
         self.catch_up(deadline);
         let state = self.state();
         let memories = self.memories(&state, deadline);
-        registry.run(name, call, &self.tool_context(&state, &memories, until))
+        call(&self.tool_context(&state, &memories, until))
     }
 
     fn tool_context<'a>(&'a self, state: &'a State, memories: &'a Memories, until: Until) -> ToolContext<'a> {

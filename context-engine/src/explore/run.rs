@@ -13,7 +13,7 @@ use super::task::{DeepLimits, Evidence, ExplorationTask, ExploreInputs, ExploreO
 use super::toolset::Toolset;
 use super::trace::Trace;
 use super::{fuse, prompt};
-use crate::tools::{PathArgument, Registry, Tool, ToolContext, ToolError, Tree, TreeArguments};
+use crate::tools::{self, PathArgument, Registry, ToolContext, ToolError, TreeArguments};
 
 impl Default for DeepLimits {
     /// Limits for an interactive exploration of half a minute.
@@ -128,7 +128,7 @@ impl Explorer<'_> {
     pub(crate) fn tree(&self, task: &ExplorationTask<'_>, budget: &Budget) -> String {
         let tokens = if task.level == 0 { TREE_TOKENS } else { CHILD_TREE_TOKENS };
         let arguments = TreeArguments { tokens: Some(tokens), ..TreeArguments::default() };
-        let tree = Tree.answer(&self.context(task, budget), &arguments);
+        let tree = tools::tree(&self.context(task, budget), &arguments);
         tree.map(|tree| tree.text()).unwrap_or_default()
     }
 }

@@ -5,7 +5,7 @@ use muninn_text::model::Tool;
 use schemars::JsonSchema;
 
 use super::dialect::KnownTool;
-use crate::tools::{Parameter, Registry, ToolDescription};
+use crate::tools::{Effect, Registry, ToolDescription};
 
 /// The tool that opens a child exploration. The explorer runs this tool itself.
 pub(super) const EXPLORE: &str = "explore";
@@ -40,18 +40,22 @@ pub(crate) struct Toolset(Vec<ToolDescription>);
 impl Toolset {
     pub(super) fn of(registry: &Registry) -> Self {
         let from_registry = REGISTRY_TOOLS.iter().filter_map(|name| registry.described(name).cloned());
-        let explore = ToolDescription::of::<ExploreArguments>(
-            EXPLORE,
-            "Open an exploration of its own for a part of the question. It has a share of what may still be spent, sees \
-             only its scope, and returns the places that it found. For parts that take many calls.",
-            &[Parameter::described("question", &[]), Parameter::described("scope", &[])],
-        );
-        let last = ToolDescription::of::<FinalArguments>(
-            FINAL,
-            "End the exploration with the places that answer the question, the most important first. Cite only lines \
-             that you have seen.",
-            &[Parameter::described("citations", &[]), Parameter::described("answer", &[])],
-        );
+        let explore = ToolDescription::new(EXPLORE, Effect::Reads, "")
+            .about(
+                "Open an exploration of its own for a part of the question. It has a share of what may still be spent, \
+                 sees only its scope, and returns the places that it found. For parts that take many calls.",
+            )
+            .parameter("question", &[])
+            .parameter("scope", &[])
+            .with_arguments::<ExploreArguments>();
+        let last = ToolDescription::new(FINAL, Effect::Reads, "")
+            .about(
+                "End the exploration with the places that answer the question, the most important first. Cite only lines \
+                 that you have seen.",
+            )
+            .parameter("citations", &[])
+            .parameter("answer", &[])
+            .with_arguments::<FinalArguments>();
         Self(from_registry.chain([explore, last]).collect())
     }
 
@@ -72,10 +76,11 @@ impl Toolset {
         self.offered(deeper).map(ToolDescription::prompt_text).collect()
     }
 
-    /// Returns the names and parameters that calls are parsed with.
+    /// Returns the tools that calls are parsed with.
     pub(super) fn known(&self) -> Vec<KnownTool<'_>> {
         let known = self.0.iter();
-        let known = known.map(|described| KnownTool { name: described.name, parameters: &described.parameters });
+        let known =
+            known.map(|described| KnownTool { name: described.name, first_parameter: described.first_parameter() });
         known.collect()
     }
 

@@ -39,21 +39,12 @@ pub struct Paths(pub Vec<PathArgument>);
 #[schemars(with = "String")]
 pub struct Globs(pub Vec<String>);
 
-impl PathArgument {
-    /// The parameter `path` of tools that look into one file.
-    pub(super) const FILE: Parameter = Parameter::described("path", &["file", "file_path", "filename"]);
-}
-
-impl Paths {
-    /// The parameter `path` of tools that look into a part of the worktree.
-    pub(super) const PARAMETER: Parameter =
-        Parameter::described("path", &["file", "file_path", "filename", "directory", "dir", "scope"]);
-}
-
-impl Globs {
-    /// Other names that models write for `glob`.
-    pub(super) const ALIASES: &'static [&'static str] = &["include", "globs"];
-}
+/// Other names that models write for the `path` of tools that look into one file.
+pub(super) const FILE_ALIASES: &[&str] = &["file", "file_path", "filename"];
+/// Other names that models write for the `path` of tools that look into a part of the worktree.
+pub(super) const PATH_ALIASES: &[&str] = &["file", "file_path", "filename", "directory", "dir", "scope"];
+/// Other names that models write for `glob`.
+pub(super) const GLOB_ALIASES: &[&str] = &["include", "globs"];
 
 impl From<String> for PathArgument {
     fn from(text: String) -> Self {

@@ -7,8 +7,10 @@ use muninn_code::{CodeLimits, NameMatch, NameQuery, Symbol, SymbolQuery};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::Effect::Reads;
+use super::arguments::{FILE_ALIASES, GLOB_ALIASES, PATH_ALIASES};
 use super::output::{neutral_head, neutral_line};
-use super::{Globs, Output, Parameter, PathArgument, Paths, Tool, ToolContext, ToolError, candidate_files};
+use super::{Globs, Output, PathArgument, Paths, Tool, ToolContext, ToolDescription, ToolError, candidate_files};
 
 const MAX_RESULTS: usize = 100;
 /// Maximum number of files to parse for the symbols of a directory, and for a name without an index.
@@ -19,10 +21,42 @@ const MAX_LIKELY: usize = 16;
 /// Other names that models write for `name`.
 const NAME_ALIASES: &[&str] = &["symbol", "query", "identifier", "function"];
 
-/// Lists definitions.
-pub struct Symbols;
+pub(super) fn tools() -> [Tool; 5] {
+    [
+        ToolDescription::new("symbols", Reads, "list symbols definitions of a file")
+            .about("List the definitions of a file or directory: `path:first-last kind name signature`.")
+            .parameter("path", PATH_ALIASES)
+            .parameter("name", NAME_ALIASES)
+            .accepted("glob", GLOB_ALIASES)
+            .paged()
+            .answered(symbols, symbols_output),
+        ToolDescription::new("outline", Reads, "outline structure of a file")
+            .about("Show the definitions of a file, nested, with their lines.")
+            .parameter("path", FILE_ALIASES)
+            .paged()
+            .answered(outline, outline_output),
+        by_name("definition", "go to definition symbol")
+            .about("Find where a name is defined (`refill`, `Bucket.refill`), the likeliest first, with its lines.")
+            .answered(definition, definition_output),
+        by_name("references", "find references usages")
+            .about("Find the uses of a name, with how sure each is.")
+            .answered(references, references_output),
+        by_name("callers", "call hierarchy who calls")
+            .about("Find the definitions whose code calls a name, the likeliest first, with the lines of the calls.")
+            .answered(callers, callers_output),
+    ]
+}
 
-/// The arguments of [`Symbols`].
+/// Begins the description of a tool that takes [`NameArguments`].
+fn by_name(name: &'static str, hint: &'static str) -> ToolDescription {
+    ToolDescription::new(name, Reads, hint)
+        .parameter("name", NAME_ALIASES)
+        .parameter("path", PATH_ALIASES)
+        .accepted("glob", GLOB_ALIASES)
+        .paged()
+}
+
+/// The arguments of [`symbols`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct SymbolsArguments {
     /// the file or directory
@@ -46,99 +80,60 @@ pub struct SymbolsArguments {
     pub max_files: Option<usize>,
 }
 
-impl Tool for Symbols {
-    type Arguments = SymbolsArguments;
-    type Answer = muninn_code::Symbols;
-
-    const NAME: &'static str = "symbols";
-    const HINT: &'static str = "list symbols definitions of a file";
-    const DESCRIPTION: &'static str =
-        "List the definitions of a file or directory: `path:first-last kind name signature`.";
-    const PARAMETERS: &'static [Parameter] =
-        &[Paths::PARAMETER, Parameter::described("name", NAME_ALIASES), Parameter::accepted("glob", Globs::ALIASES)];
-
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &SymbolsArguments,
-    ) -> Result<muninn_code::Symbols, ToolError> {
-        let filter = context.filter(&arguments.path.0, &arguments.glob)?;
-        let (paths, max_files) = match (&arguments.name, filter.under.is_empty()) {
-            (None, true) if arguments.max_files.is_none() => return Err(ToolError::Everything),
-            (Some(name), true) => (candidate_files::files_defining_part(context, name), MAX_LIKELY),
-            _ => (context.paths(), MAX_PARSED),
-        };
-        let query = SymbolQuery {
-            name: match arguments.name.clone() {
-                None => NameMatch::Any,
-                Some(name) if arguments.exact => NameMatch::Exact(name),
-                Some(name) => NameMatch::Part(name),
-            },
-            kinds: arguments.kinds.clone(),
-            candidates: candidates(paths.as_deref()),
-            filter,
-            limits: limits(context, arguments.max, arguments.max_files.unwrap_or(max_files)),
-        };
-        Ok(muninn_code::symbols(context.worktree, &query)?)
-    }
-
-    fn output(&self, _: &SymbolsArguments, found: &muninn_code::Symbols) -> Output {
-        let summary = format!("{} symbols", found.symbols.len());
-        let lines = found.symbols.iter().map(line);
-        Output::listed(lines, &found.cuts, "nothing is defined there", summary)
-            .with_shown(found.symbols.iter().map(shown))
-    }
+/// Lists definitions.
+pub fn symbols(context: &ToolContext<'_>, arguments: &SymbolsArguments) -> Result<muninn_code::Symbols, ToolError> {
+    let filter = context.filter(&arguments.path.0, &arguments.glob)?;
+    let (paths, max_files) = match (&arguments.name, filter.under.is_empty()) {
+        (None, true) if arguments.max_files.is_none() => return Err(ToolError::Everything),
+        (Some(name), true) => (candidate_files::files_defining_part(context, name), MAX_LIKELY),
+        _ => (context.paths(), MAX_PARSED),
+    };
+    let query = SymbolQuery {
+        name: match arguments.name.clone() {
+            None => NameMatch::Any,
+            Some(name) if arguments.exact => NameMatch::Exact(name),
+            Some(name) => NameMatch::Part(name),
+        },
+        kinds: arguments.kinds.clone(),
+        candidates: candidates(paths.as_deref()),
+        filter,
+        limits: limits(context, arguments.max, arguments.max_files.unwrap_or(max_files)),
+    };
+    Ok(muninn_code::symbols(context.worktree, &query)?)
 }
 
-/// Shows the definitions of a file.
-pub struct Outline;
+fn symbols_output(_: &SymbolsArguments, found: &muninn_code::Symbols) -> Output {
+    let summary = format!("{} symbols", found.symbols.len());
+    let lines = found.symbols.iter().map(line);
+    Output::listed(lines, &found.cuts, "nothing is defined there", summary).with_shown(found.symbols.iter().map(shown))
+}
 
-/// The arguments of [`Outline`].
+/// The arguments of [`outline`].
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct OutlineArguments {
     /// the file, from the repository's root
     pub path: PathArgument,
 }
 
-impl Tool for Outline {
-    type Arguments = OutlineArguments;
-    type Answer = muninn_code::Outline;
-
-    const NAME: &'static str = "outline";
-    const HINT: &'static str = "outline structure of a file";
-    const DESCRIPTION: &'static str = "Show the definitions of a file, nested, with their lines.";
-    const PARAMETERS: &'static [Parameter] = &[PathArgument::FILE];
-
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &OutlineArguments,
-    ) -> Result<muninn_code::Outline, ToolError> {
-        let path = context.file(&arguments.path)?;
-        Ok(muninn_code::outline(context.worktree, &path, &ParseLimits::default())?)
-    }
-
-    fn output(&self, _: &OutlineArguments, outline: &muninn_code::Outline) -> Output {
-        let line = |entry: &muninn_code::OutlineEntry| {
-            let (lines, signature) = (&entry.symbol.lines, &entry.symbol.signature);
-            let signature = neutral_line(&entry.symbol.path, signature);
-            format!("{}-{} {}{signature}", lines.first, lines.last, "  ".repeat(entry.depth))
-        };
-        let summary = format!("{} definitions", outline.entries.len());
-        let (lines, symbols) = (outline.entries.iter().map(line), outline.entries.iter());
-        let output = Output::listed(lines, &Default::default(), "nothing is defined there", summary);
-        output.with_shown(symbols.map(|entry| shown(&entry.symbol)))
-    }
+/// Finds the definitions of a file.
+pub fn outline(context: &ToolContext<'_>, arguments: &OutlineArguments) -> Result<muninn_code::Outline, ToolError> {
+    let path = context.file(&arguments.path)?;
+    Ok(muninn_code::outline(context.worktree, &path, &ParseLimits::default())?)
 }
 
-/// Finds where a name is defined.
-pub struct Definition;
-/// Finds the uses of a name.
-pub struct References;
-/// Finds the definitions whose code calls a name.
-pub struct Callers;
+fn outline_output(_: &OutlineArguments, outline: &muninn_code::Outline) -> Output {
+    let line = |entry: &muninn_code::OutlineEntry| {
+        let (lines, signature) = (&entry.symbol.lines, &entry.symbol.signature);
+        let signature = neutral_line(&entry.symbol.path, signature);
+        format!("{}-{} {}{signature}", lines.first, lines.last, "  ".repeat(entry.depth))
+    };
+    let summary = format!("{} definitions", outline.entries.len());
+    let (lines, symbols) = (outline.entries.iter().map(line), outline.entries.iter());
+    let output = Output::listed(lines, &Default::default(), "nothing is defined there", summary);
+    output.with_shown(symbols.map(|entry| shown(&entry.symbol)))
+}
 
-/// The arguments of [`Definition`], [`References`] and [`Callers`].
+/// The arguments of [`definition`], [`references`] and [`callers`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct NameArguments {
     /// the name
@@ -157,101 +152,60 @@ pub struct NameArguments {
     pub max_files: Option<usize>,
 }
 
-const BY_NAME: &[Parameter] =
-    &[Parameter::described("name", NAME_ALIASES), Paths::PARAMETER, Parameter::accepted("glob", Globs::ALIASES)];
-
-impl Tool for Definition {
-    type Arguments = NameArguments;
-    type Answer = muninn_code::Definitions;
-
-    const NAME: &'static str = "definition";
-    const HINT: &'static str = "go to definition symbol";
-    const DESCRIPTION: &'static str =
-        "Find where a name is defined (`refill`, `Bucket.refill`), the likeliest first, with its lines.";
-    const PARAMETERS: &'static [Parameter] = BY_NAME;
-
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &NameArguments,
-    ) -> Result<muninn_code::Definitions, ToolError> {
-        let query = arguments.query(context)?;
-        let paths = candidate_files::files_defining(context, &query);
-        Ok(muninn_code::definition(context.worktree, &within(query, paths.as_deref()))?)
-    }
-
-    fn output(&self, arguments: &NameArguments, found: &muninn_code::Definitions) -> Output {
-        let definitions = found.definitions.iter();
-        let lines = definitions.map(|one| format!("{}  [{:.0}% sure]", line(&one.symbol), one.confidence * 100.0));
-        let summary = format!("{} definitions", found.definitions.len());
-        let nothing = format!("nothing here defines {}", arguments.name);
-        let symbols = found.definitions.iter().map(|one| &one.symbol);
-        Output::listed(lines, &found.cuts, &nothing, summary).with_shown(symbols.map(shown))
-    }
+/// Finds where a name is defined.
+pub fn definition(context: &ToolContext<'_>, arguments: &NameArguments) -> Result<muninn_code::Definitions, ToolError> {
+    let query = arguments.query(context)?;
+    let paths = candidate_files::files_defining(context, &query);
+    Ok(muninn_code::definition(context.worktree, &within(query, paths.as_deref()))?)
 }
 
-impl Tool for References {
-    type Arguments = NameArguments;
-    type Answer = muninn_code::References;
-
-    const NAME: &'static str = "references";
-    const HINT: &'static str = "find references usages";
-    const DESCRIPTION: &'static str = "Find the uses of a name, with how sure each is.";
-    const PARAMETERS: &'static [Parameter] = BY_NAME;
-
-    /// Searches the files for the name, because the index has only calls and no other uses.
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &NameArguments,
-    ) -> Result<muninn_code::References, ToolError> {
-        let unindexed = ToolContext { snapshot: None, ..context.clone() };
-        Ok(muninn_code::references(context.worktree, &arguments.query(&unindexed)?)?)
-    }
-
-    fn output(&self, arguments: &NameArguments, found: &muninn_code::References) -> Output {
-        let uses = found.references.iter().map(|one| {
-            let (path, line, text, sure) = (&one.path, one.line, &one.text, one.confidence * 100.0);
-            let (head, text) = (neutral_head(&format!("{path}:{line}:")), neutral_line(path, text));
-            format!("{head}{text}  [{sure:.0}% sure]")
-        });
-        let summary = format!("{} references", found.references.len());
-        let nothing = format!("nothing here uses {}", arguments.name);
-        let lines = found.references.iter().map(|one| (one.path.clone(), one.line, one.line));
-        Output::listed(uses, &found.cuts, &nothing, summary).with_shown(lines)
-    }
+fn definition_output(arguments: &NameArguments, found: &muninn_code::Definitions) -> Output {
+    let definitions = found.definitions.iter();
+    let lines = definitions.map(|one| format!("{}  [{:.0}% sure]", line(&one.symbol), one.confidence * 100.0));
+    let summary = format!("{} definitions", found.definitions.len());
+    let nothing = format!("nothing here defines {}", arguments.name);
+    let symbols = found.definitions.iter().map(|one| &one.symbol);
+    Output::listed(lines, &found.cuts, &nothing, summary).with_shown(symbols.map(shown))
 }
 
-impl Tool for Callers {
-    type Arguments = NameArguments;
-    type Answer = muninn_code::Callers;
+/// Finds the uses of a name. Searches the files, because the index has only calls and no other uses.
+pub fn references(context: &ToolContext<'_>, arguments: &NameArguments) -> Result<muninn_code::References, ToolError> {
+    let unindexed = ToolContext { snapshot: None, ..context.clone() };
+    Ok(muninn_code::references(context.worktree, &arguments.query(&unindexed)?)?)
+}
 
-    const NAME: &'static str = "callers";
-    const HINT: &'static str = "call hierarchy who calls";
-    const DESCRIPTION: &'static str =
-        "Find the definitions whose code calls a name, the likeliest first, with the lines of the calls.";
-    const PARAMETERS: &'static [Parameter] = BY_NAME;
+fn references_output(arguments: &NameArguments, found: &muninn_code::References) -> Output {
+    let uses = found.references.iter().map(|one| {
+        let (path, line, text, sure) = (&one.path, one.line, &one.text, one.confidence * 100.0);
+        let (head, text) = (neutral_head(&format!("{path}:{line}:")), neutral_line(path, text));
+        format!("{head}{text}  [{sure:.0}% sure]")
+    });
+    let summary = format!("{} references", found.references.len());
+    let nothing = format!("nothing here uses {}", arguments.name);
+    let lines = found.references.iter().map(|one| (one.path.clone(), one.line, one.line));
+    Output::listed(uses, &found.cuts, &nothing, summary).with_shown(lines)
+}
 
-    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<muninn_code::Callers, ToolError> {
-        let query = arguments.query(context)?;
-        let paths = candidate_files::files_calling(context, &query);
-        Ok(muninn_code::callers(context.worktree, &within(query, paths.as_deref()))?)
-    }
+/// Finds the definitions whose code calls a name.
+pub fn callers(context: &ToolContext<'_>, arguments: &NameArguments) -> Result<muninn_code::Callers, ToolError> {
+    let query = arguments.query(context)?;
+    let paths = candidate_files::files_calling(context, &query);
+    Ok(muninn_code::callers(context.worktree, &within(query, paths.as_deref()))?)
+}
 
-    fn output(&self, arguments: &NameArguments, found: &muninn_code::Callers) -> Output {
-        let callers = found.callers.iter().map(|one| {
-            let inside = one.symbol.as_ref().map_or_else(|| "top level".to_owned(), Symbol::qualified);
-            let lines: Vec<String> = one.calls.iter().map(u32::to_string).collect();
-            let (path, sure) = (&one.path, one.confidence * 100.0);
-            let (head, inside) = (neutral_head(&format!("{path}:{}", lines.join(","))), neutral_line(path, &inside));
-            format!("{head} in {inside}  [{sure:.0}% sure]")
-        });
-        let summary = format!("{} callers", found.callers.len());
-        let nothing = format!("nothing here calls {}", arguments.name);
-        let calls = found.callers.iter();
-        let calls = calls.flat_map(|one| one.calls.iter().map(|at| (one.path.clone(), *at, *at)));
-        Output::listed(callers, &found.cuts, &nothing, summary).with_shown(calls)
-    }
+fn callers_output(arguments: &NameArguments, found: &muninn_code::Callers) -> Output {
+    let callers = found.callers.iter().map(|one| {
+        let inside = one.symbol.as_ref().map_or_else(|| "top level".to_owned(), Symbol::qualified);
+        let lines: Vec<String> = one.calls.iter().map(u32::to_string).collect();
+        let (path, sure) = (&one.path, one.confidence * 100.0);
+        let (head, inside) = (neutral_head(&format!("{path}:{}", lines.join(","))), neutral_line(path, &inside));
+        format!("{head} in {inside}  [{sure:.0}% sure]")
+    });
+    let summary = format!("{} callers", found.callers.len());
+    let nothing = format!("nothing here calls {}", arguments.name);
+    let calls = found.callers.iter();
+    let calls = calls.flat_map(|one| one.calls.iter().map(|at| (one.path.clone(), *at, *at)));
+    Output::listed(callers, &found.cuts, &nothing, summary).with_shown(calls)
 }
 
 impl NameArguments {

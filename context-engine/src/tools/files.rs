@@ -2,14 +2,16 @@
 
 use muninn_base::RelPath;
 use muninn_repo_tools::{
-    EntryKind, Excerpt, FileFilter, FindQuery, FindResult, LineRange, ListEntry, Listing, TreeLimits,
-    find as find_files, list as list_entries, read_lines, tree, tree_of,
+    self as repo_tools, EntryKind, Excerpt, FileFilter, FindQuery, FindResult, LineRange, ListEntry, Listing,
+    TreeLimits, read_lines, tree_of,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::Effect::Reads;
+use super::arguments::{FILE_ALIASES, GLOB_ALIASES, PATH_ALIASES};
 use super::output::{neutral_head, neutral_lines};
-use super::{Globs, Output, Parameter, PathArgument, Paths, Tool, ToolContext, ToolError};
+use super::{Globs, Output, PathArgument, Paths, Tool, ToolContext, ToolDescription, ToolError};
 
 /// Maximum number of lines of one call; a page may have fewer.
 const MAX_LINES: usize = 400;
@@ -17,10 +19,40 @@ const MAX_LINE_BYTES: usize = 500;
 const TREE_TOKENS: usize = 1_500;
 const MAX_ENTRIES: usize = 500;
 
-/// Reads lines of a file.
-pub struct Read;
+pub(super) fn tools() -> [Tool; 4] {
+    [
+        ToolDescription::new("read", Reads, "read file lines")
+            .about("Read lines of a file, numbered. Read the part that you need and not the whole file.")
+            .parameter("path", FILE_ALIASES)
+            .parameter("first", &["start", "start_line", "line_start", "offset"])
+            .parameter("last", &["end", "end_line", "line_end"])
+            .accepted("limit", &["count"])
+            .paged()
+            .prose()
+            .answered(read, excerpt),
+        ToolDescription::new("tree", Reads, "directory tree layout")
+            .about("Show the directories and files as a tree, with counts.")
+            .parameter("path", PATH_ALIASES)
+            .parameter("depth", &["max_depth", "level"])
+            .accepted("glob", GLOB_ALIASES)
+            .paged()
+            .prose()
+            .answered(tree, directories),
+        ToolDescription::new("list", Reads, "")
+            .about("List what is in one directory, with sizes.")
+            .parameter("path", PATH_ALIASES)
+            .paged()
+            .answered(list, entries),
+        ToolDescription::new("find", Reads, "")
+            .about("Find files by name: a glob such as `*_test.go` or `src/**/mod.rs`, or a part of the path.")
+            .parameter("name", &["pattern", "glob", "query"])
+            .parameter("path", PATH_ALIASES)
+            .paged()
+            .answered(find, paths),
+    ]
+}
 
-/// The arguments of [`Read`].
+/// The arguments of [`read`].
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct ReadArguments {
     /// the file, from the repository's root
@@ -37,55 +69,39 @@ pub struct ReadArguments {
     pub max_line_bytes: Option<usize>,
 }
 
-impl Tool for Read {
-    type Arguments = ReadArguments;
-    type Answer = Excerpt;
-
-    const NAME: &'static str = "read";
-    const HINT: &'static str = "read file lines";
-    const IS_PROSE: bool = true;
-    const DESCRIPTION: &'static str =
-        "Read lines of a file, numbered. Read the part that you need and not the whole file.";
-    const PARAMETERS: &'static [Parameter] = &[
-        PathArgument::FILE,
-        Parameter::described("first", &["start", "start_line", "line_start", "offset"]),
-        Parameter::described("last", &["end", "end_line", "line_end"]),
-        Parameter::accepted("limit", &["count"]),
-    ];
-
-    fn answer(&self, context: &ToolContext<'_>, arguments: &ReadArguments) -> Result<Excerpt, ToolError> {
-        let (path, first, last) = arguments.span();
-        let is_written = matches!(path, PathArgument::Written(_));
-        let path = context.file(&path)?;
-        if is_written && last < first {
-            return Err(ToolError::Backwards { first, last });
-        }
-        let bounds = LineRange {
-            first,
-            last,
-            max_lines: arguments.max_lines.unwrap_or(MAX_LINES),
-            max_line_bytes: arguments.max_line_bytes.unwrap_or(MAX_LINE_BYTES),
-            ..LineRange::default()
-        };
-        Ok(read_lines(context.worktree, &path, &bounds)?)
+/// Reads lines of a file.
+pub fn read(context: &ToolContext<'_>, arguments: &ReadArguments) -> Result<Excerpt, ToolError> {
+    let (path, first, last) = arguments.span();
+    let is_written = matches!(path, PathArgument::Written(_));
+    let path = context.file(&path)?;
+    if is_written && last < first {
+        return Err(ToolError::Backwards { first, last });
     }
+    let bounds = LineRange {
+        first,
+        last,
+        max_lines: arguments.max_lines.unwrap_or(MAX_LINES),
+        max_line_bytes: arguments.max_line_bytes.unwrap_or(MAX_LINE_BYTES),
+        ..LineRange::default()
+    };
+    Ok(read_lines(context.worktree, &path, &bounds)?)
+}
 
-    fn output(&self, arguments: &ReadArguments, excerpt: &Excerpt) -> Output {
-        let (path, total, (_, first, _)) = (&excerpt.path, excerpt.total_lines, arguments.span());
-        let nothing = format!("{path} has {total} lines, none of them from {first} on");
-        let Some(last) = excerpt.lines.last().map(|line| line.line) else {
-            return Output::listed([], &excerpt.cuts, &nothing, "no such lines".to_owned());
-        };
-        let head = neutral_head(&format!("{path}, lines {first}-{last} of {total}"));
-        let texts = neutral_lines(path, excerpt.lines.iter().map(|line| &*line.text));
-        let numbered = excerpt.lines.iter().zip(texts).map(|(line, text)| match line.cut_bytes {
-            0 => format!("{:>5}  {text}", line.line),
-            cut => format!("{:>5}  {text} [{cut} bytes cut]", line.line),
-        });
-        let lines = std::iter::once(head).chain(numbered);
-        let summary = format!("lines {first}-{last} of {total}");
-        Output::listed(lines, &excerpt.cuts, &nothing, summary).with_shown([(path.clone(), first, last)])
-    }
+fn excerpt(arguments: &ReadArguments, excerpt: &Excerpt) -> Output {
+    let (path, total, (_, first, _)) = (&excerpt.path, excerpt.total_lines, arguments.span());
+    let nothing = format!("{path} has {total} lines, none of them from {first} on");
+    let Some(last) = excerpt.lines.last().map(|line| line.line) else {
+        return Output::listed([], &excerpt.cuts, &nothing, "no such lines".to_owned());
+    };
+    let head = neutral_head(&format!("{path}, lines {first}-{last} of {total}"));
+    let texts = neutral_lines(path, excerpt.lines.iter().map(|line| &*line.text));
+    let numbered = excerpt.lines.iter().zip(texts).map(|(line, text)| match line.cut_bytes {
+        0 => format!("{:>5}  {text}", line.line),
+        cut => format!("{:>5}  {text} [{cut} bytes cut]", line.line),
+    });
+    let lines = std::iter::once(head).chain(numbered);
+    let summary = format!("lines {first}-{last} of {total}");
+    Output::listed(lines, &excerpt.cuts, &nothing, summary).with_shown([(path.clone(), first, last)])
 }
 
 impl ReadArguments {
@@ -117,10 +133,7 @@ fn with_lines(written: &str) -> (&str, Option<(u32, u32)>) {
     }
 }
 
-/// Shows directories as a tree.
-pub struct Tree;
-
-/// The arguments of [`Tree`].
+/// The arguments of [`tree`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct TreeArguments {
     /// the directory to begin with; without it the whole repository
@@ -135,114 +148,75 @@ pub struct TreeArguments {
     pub tokens: Option<usize>,
 }
 
-impl Tool for Tree {
-    type Arguments = TreeArguments;
-    type Answer = muninn_repo_tools::Tree;
+/// Shows directories as a tree. Lists the files of the index if there is one and no glob is given.
+pub fn tree(context: &ToolContext<'_>, arguments: &TreeArguments) -> Result<repo_tools::Tree, ToolError> {
+    let limits = TreeLimits {
+        filter: context.filter(&arguments.path.0, &arguments.glob)?,
+        max_depth: arguments.depth.unwrap_or(usize::MAX),
+        max_tokens: arguments.tokens.unwrap_or(TREE_TOKENS),
+        until: context.until.clone(),
+    };
+    let Some(snapshot) = context.snapshot.filter(|_| limits.filter.globs.is_empty()) else {
+        return Ok(repo_tools::tree(context.worktree, &limits)?);
+    };
+    let under = &limits.filter.under;
+    let wanted = |path: &RelPath| under.is_empty() || under.iter().any(|under| path.is_under(under));
+    let files = snapshot.files().map(|(_, file)| &file.facts.path);
+    let paths: Vec<RelPath> = files.filter(|path| wanted(path)).cloned().collect();
+    Ok(tree_of(&paths, &limits))
+}
 
-    const NAME: &'static str = "tree";
-    const HINT: &'static str = "directory tree layout";
-    const IS_PROSE: bool = true;
-    const DESCRIPTION: &'static str = "Show the directories and files as a tree, with counts.";
-    const PARAMETERS: &'static [Parameter] = &[
-        Paths::PARAMETER,
-        Parameter::described("depth", &["max_depth", "level"]),
-        Parameter::accepted("glob", Globs::ALIASES),
-    ];
+fn directories(_: &TreeArguments, tree: &repo_tools::Tree) -> Output {
+    let summary = format!("{} files in {} directories", tree.files, tree.directories);
+    Output::listed(tree.text().lines().map(str::to_owned), &tree.cuts, "no files", summary)
+}
 
-    /// Lists the files of the index if there is one and no glob is given.
-    fn answer(&self, context: &ToolContext<'_>, arguments: &TreeArguments) -> Result<Self::Answer, ToolError> {
-        let limits = TreeLimits {
-            filter: context.filter(&arguments.path.0, &arguments.glob)?,
-            max_depth: arguments.depth.unwrap_or(usize::MAX),
-            max_tokens: arguments.tokens.unwrap_or(TREE_TOKENS),
-            until: context.until.clone(),
-        };
-        let Some(snapshot) = context.snapshot.filter(|_| limits.filter.globs.is_empty()) else {
-            return Ok(tree(context.worktree, &limits)?);
-        };
-        let under = &limits.filter.under;
-        let wanted = |path: &RelPath| under.is_empty() || under.iter().any(|under| path.is_under(under));
-        let files = snapshot.files().map(|(_, file)| &file.facts.path);
-        let paths: Vec<RelPath> = files.filter(|path| wanted(path)).cloned().collect();
-        Ok(tree_of(&paths, &limits))
-    }
-
-    fn output(&self, _: &TreeArguments, tree: &Self::Answer) -> Output {
-        let summary = format!("{} files in {} directories", tree.files, tree.directories);
-        Output::listed(tree.text().lines().map(str::to_owned), &tree.cuts, "no files", summary)
-    }
+/// The arguments of [`list`].
+#[derive(Deserialize, JsonSchema)]
+struct ListArguments {
+    /// the directory; without it the root
+    path: Option<PathArgument>,
 }
 
 /// Lists one directory.
-pub struct List;
-
-/// The arguments of [`List`].
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub struct ListArguments {
-    /// the directory; without it the root
-    pub path: Option<PathArgument>,
+fn list(context: &ToolContext<'_>, arguments: &ListArguments) -> Result<Listing, ToolError> {
+    let directory = context.under(arguments.path.as_slice())?.pop();
+    Ok(repo_tools::list(context.worktree, directory.as_ref(), MAX_ENTRIES, &context.until)?)
 }
 
-impl Tool for List {
-    type Arguments = ListArguments;
-    type Answer = Listing;
+fn entries(_: &ListArguments, listing: &Listing) -> Output {
+    let entry = |entry: &ListEntry| match (entry.kind, entry.size) {
+        (EntryKind::Directory, _) => format!("{}/", entry.path),
+        (EntryKind::Symlink, _) => format!("{} (a symlink)", entry.path),
+        (EntryKind::File, size) => format!("{} ({} bytes)", entry.path, size.unwrap_or(0)),
+    };
+    let summary = format!("{} entries", listing.entries.len());
+    Output::listed(listing.entries.iter().map(entry), &listing.cuts, "an empty directory", summary)
+}
 
-    const NAME: &'static str = "list";
-    const DESCRIPTION: &'static str = "List what is in one directory, with sizes.";
-    const PARAMETERS: &'static [Parameter] = &[Paths::PARAMETER];
-
-    fn answer(&self, context: &ToolContext<'_>, arguments: &ListArguments) -> Result<Listing, ToolError> {
-        let directory = context.under(arguments.path.as_slice())?.pop();
-        Ok(list_entries(context.worktree, directory.as_ref(), MAX_ENTRIES, &context.until)?)
-    }
-
-    fn output(&self, _: &ListArguments, listing: &Listing) -> Output {
-        let entry = |entry: &ListEntry| match (entry.kind, entry.size) {
-            (EntryKind::Directory, _) => format!("{}/", entry.path),
-            (EntryKind::Symlink, _) => format!("{} (a symlink)", entry.path),
-            (EntryKind::File, size) => format!("{} ({} bytes)", entry.path, size.unwrap_or(0)),
-        };
-        let summary = format!("{} entries", listing.entries.len());
-        Output::listed(listing.entries.iter().map(entry), &listing.cuts, "an empty directory", summary)
-    }
+/// The arguments of [`find`].
+#[derive(Deserialize, JsonSchema)]
+struct FindArguments {
+    /// the glob, or a part of the path
+    name: String,
+    /// the directory to look in
+    #[serde(default)]
+    path: Paths,
 }
 
 /// Finds files by name.
-pub struct Find;
-
-/// The arguments of [`Find`].
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub struct FindArguments {
-    /// the glob, or a part of the path
-    pub name: String,
-    /// the directory to look in
-    #[serde(default)]
-    pub path: Paths,
+fn find(context: &ToolContext<'_>, arguments: &FindArguments) -> Result<FindResult, ToolError> {
+    let query = FindQuery {
+        name: arguments.name.clone(),
+        filter: FileFilter { globs: Vec::new(), under: context.under(&arguments.path.0)? },
+        max_files: MAX_ENTRIES,
+        until: context.until.clone(),
+    };
+    Ok(repo_tools::find(context.worktree, &query)?)
 }
 
-impl Tool for Find {
-    type Arguments = FindArguments;
-    type Answer = FindResult;
-
-    const NAME: &'static str = "find";
-    const DESCRIPTION: &'static str =
-        "Find files by name: a glob such as `*_test.go` or `src/**/mod.rs`, or a part of the path.";
-    const PARAMETERS: &'static [Parameter] =
-        &[Parameter::described("name", &["pattern", "glob", "query"]), Paths::PARAMETER];
-
-    fn answer(&self, context: &ToolContext<'_>, arguments: &FindArguments) -> Result<FindResult, ToolError> {
-        let query = FindQuery {
-            name: arguments.name.clone(),
-            filter: FileFilter { globs: Vec::new(), under: context.under(&arguments.path.0)? },
-            max_files: MAX_ENTRIES,
-            until: context.until.clone(),
-        };
-        Ok(find_files(context.worktree, &query)?)
-    }
-
-    fn output(&self, _: &FindArguments, found: &FindResult) -> Output {
-        let summary = format!("{} files", found.paths.len());
-        let paths = found.paths.iter().map(RelPath::to_string);
-        Output::listed(paths, &found.cuts, "no file has such a name", summary)
-    }
+fn paths(_: &FindArguments, found: &FindResult) -> Output {
+    let summary = format!("{} files", found.paths.len());
+    let paths = found.paths.iter().map(RelPath::to_string);
+    Output::listed(paths, &found.cuts, "no file has such a name", summary)
 }

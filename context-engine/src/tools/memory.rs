@@ -7,105 +7,91 @@ use muninn_team::Memory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Output, Parameter, Tool, ToolContext, ToolError};
+use super::{Effect, Output, Tool, ToolContext, ToolDescription, ToolError};
 
 const MAX_MEMORIES: usize = 6;
 const MAX_MEMORY_BYTES: usize = 2_000;
 
-/// Shows planning documents.
-pub struct Metis;
-
-/// The arguments of [`Metis`].
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub struct MetisArguments {
-    /// the document's id, such as PROJ-T-0001; without it all are listed
-    pub id: Option<String>,
+pub(super) fn tools() -> [Tool; 2] {
+    [
+        ToolDescription::new("metis", Effect::Reads, "")
+            .about("Planning documents (visions, initiatives, tasks, decisions): one by its id, or a list of all.")
+            .parameter("id", &["document", "code", "name"])
+            .paged()
+            .answered(metis, plans),
+        ToolDescription::new("recall", Effect::Reads, "")
+            .about("Recall what the team has written down: knowledge and what earlier sessions learned.")
+            .parameter("query", &["question", "text", "about"])
+            .answered(recall, |_, found: &Vec<Memory>| memories(found)),
+    ]
 }
 
-/// The answer of [`Metis`].
-#[derive(Debug, Serialize)]
+#[derive(Deserialize, JsonSchema)]
+struct MetisArguments {
+    /// the document's id, such as PROJ-T-0001; without it all are listed
+    id: Option<String>,
+}
+
+#[derive(Serialize)]
 #[serde(untagged)]
-pub enum PlanningDocuments {
+enum PlanningDocuments {
     /// The requested document.
     One(MetisText),
     /// All documents, without their texts.
     All(MetisDocuments),
 }
 
-impl Tool for Metis {
-    type Arguments = MetisArguments;
-    type Answer = PlanningDocuments;
+/// Shows planning documents.
+fn metis(context: &ToolContext<'_>, arguments: &MetisArguments) -> Result<PlanningDocuments, ToolError> {
+    let until = context.until.clone();
+    if let Some(id) = &arguments.id {
+        return Ok(PlanningDocuments::One(document_by_id(context.worktree, id, until)?));
+    }
+    let limits = MetisLimits { until, ..MetisLimits::default() };
+    Ok(PlanningDocuments::All(documents(context.worktree, &limits)))
+}
 
-    const NAME: &'static str = "metis";
-    const DESCRIPTION: &'static str =
-        "Planning documents (visions, initiatives, tasks, decisions): one by its id, or a list of all.";
-    const PARAMETERS: &'static [Parameter] = &[Parameter::described("id", &["document", "code", "name"])];
-
-    fn answer(&self, context: &ToolContext<'_>, arguments: &MetisArguments) -> Result<PlanningDocuments, ToolError> {
-        let until = context.until.clone();
-        if let Some(id) = &arguments.id {
-            return Ok(PlanningDocuments::One(document_by_id(context.worktree, id, until)?));
+fn plans(_: &MetisArguments, found: &PlanningDocuments) -> Output {
+    let found = match found {
+        PlanningDocuments::All(found) => found,
+        PlanningDocuments::One(found) => {
+            let (lines, title) = (found.text.lines().map(str::to_owned), found.document.title.clone());
+            return Output::listed(lines, &Cuts::default(), "it is empty", title);
         }
-        let limits = MetisLimits { until, ..MetisLimits::default() };
-        Ok(PlanningDocuments::All(documents(context.worktree, &limits)))
-    }
+    };
+    let line = |document: &MetisDocument| {
+        let phase = document.phase.as_deref().unwrap_or("-");
+        let MetisDocument { id, kind, title, path, .. } = document;
+        format!("{id} {kind} [{phase}] {title} ({path})")
+    };
+    let summary = format!("{} documents", found.documents.len());
+    let lines = found.documents.iter().map(line);
+    Output::listed(lines, &found.cuts, "there are no planning documents", summary)
+}
 
-    fn output(&self, _: &MetisArguments, found: &PlanningDocuments) -> Output {
-        let found = match found {
-            PlanningDocuments::All(found) => found,
-            PlanningDocuments::One(found) => {
-                let (lines, title) = (found.text.lines().map(str::to_owned), found.document.title.clone());
-                return Output::listed(lines, &Cuts::default(), "it is empty", title);
-            }
-        };
-        let line = |document: &MetisDocument| {
-            let phase = document.phase.as_deref().unwrap_or("-");
-            let MetisDocument { id, kind, title, path, .. } = document;
-            format!("{id} {kind} [{phase}] {title} ({path})")
-        };
-        let summary = format!("{} documents", found.documents.len());
-        let lines = found.documents.iter().map(line);
-        Output::listed(lines, &found.cuts, "there are no planning documents", summary)
-    }
+#[derive(Deserialize, JsonSchema)]
+struct RecallArguments {
+    /// what it is about
+    query: String,
 }
 
 /// Recalls what the team knows.
-pub struct Recall;
-
-/// The arguments of [`Recall`].
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub struct RecallArguments {
-    /// what it is about
-    pub query: String,
+fn recall(context: &ToolContext<'_>, arguments: &RecallArguments) -> Result<Vec<Memory>, ToolError> {
+    let options = RecallOptions { keep: MAX_MEMORIES, ..RecallOptions::default() };
+    let found = context.memories.recall(&arguments.query, &options);
+    let found = found.iter().filter(|recalled| recalled.score > 0.0);
+    Ok(found.filter_map(|recalled| context.memories.get(recalled.doc).cloned()).collect())
 }
 
-impl Tool for Recall {
-    type Arguments = RecallArguments;
-    type Answer = Vec<Memory>;
-
-    const NAME: &'static str = "recall";
-    const DESCRIPTION: &'static str =
-        "Recall what the team has written down: knowledge and what earlier sessions learned.";
-    const PARAMETERS: &'static [Parameter] = &[Parameter::described("query", &["question", "text", "about"])];
-    const PAGED: bool = false;
-
-    fn answer(&self, context: &ToolContext<'_>, arguments: &RecallArguments) -> Result<Vec<Memory>, ToolError> {
-        let options = RecallOptions { keep: MAX_MEMORIES, ..RecallOptions::default() };
-        let found = context.memories.recall(&arguments.query, &options);
-        let found = found.iter().filter(|recalled| recalled.score > 0.0);
-        Ok(found.filter_map(|recalled| context.memories.get(recalled.doc).cloned()).collect())
-    }
-
-    fn output(&self, _: &RecallArguments, found: &Vec<Memory>) -> Output {
-        let lines = found.iter().map(|memory| {
-            let end = memory.text.floor_char_boundary(MAX_MEMORY_BYTES);
-            let more = if end < memory.text.len() { " [cut]" } else { "" };
-            let date = memory.date.as_deref();
-            let date = date.map_or_else(String::new, |date| format!(", {date}"));
-            let (title, source, text) = (&memory.title, &memory.source, &memory.text[..end]);
-            format!("## {title} ({source}{date})\n{text}{more}\n")
-        });
-        let summary = format!("{} memories", found.len());
-        Output::listed(lines, &Cuts::default(), "nothing is remembered about it", summary)
-    }
+fn memories(found: &[Memory]) -> Output {
+    let lines = found.iter().map(|memory| {
+        let end = memory.text.floor_char_boundary(MAX_MEMORY_BYTES);
+        let more = if end < memory.text.len() { " [cut]" } else { "" };
+        let date = memory.date.as_deref();
+        let date = date.map_or_else(String::new, |date| format!(", {date}"));
+        let (title, source, text) = (&memory.title, &memory.source, &memory.text[..end]);
+        format!("## {title} ({source}{date})\n{text}{more}\n")
+    });
+    let summary = format!("{} memories", found.len());
+    Output::listed(lines, &Cuts::default(), "nothing is remembered about it", summary)
 }

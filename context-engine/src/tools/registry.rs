@@ -1,47 +1,25 @@
-use std::time::{Duration, Instant};
-
 use serde_json::{Map, Value};
 
-use super::code::{Callers, Definition, Outline, References, Symbols};
 use super::context::ToolContext;
 use super::error::ToolError;
-use super::files::{Find, List, Read, Tree};
-use super::memory::{Metis, Recall};
 use super::output::Output;
 use super::schema::ToolDescription;
-use super::search::Grep;
-use super::tool::{DynTool, Registered, Tool};
+use super::tool::Tool;
+use super::{code, files, history, memory, search};
 
-/// Maximum duration of a call.
-const MAX_CALL_TIME: Duration = Duration::from_secs(5);
-
-/// Tools by name.
-#[derive(Default)]
+/// The explorer's tools by name.
 pub struct Registry {
-    tools: Vec<Box<dyn DynTool>>,
+    tools: Vec<Tool>,
 }
 
 impl Registry {
-    /// Returns a registry with all tools that need only the engine.
+    /// Returns a registry with all tools that an explorer may call.
     pub fn of_engine() -> Self {
-        let mut registry = Self { tools: Vec::new() };
-        registry.add(Grep);
-        registry.add(Read);
-        registry.add(Tree);
-        registry.add(List);
-        registry.add(Find);
-        registry.add(Symbols);
-        registry.add(Outline);
-        registry.add(Definition);
-        registry.add(References);
-        registry.add(Callers);
-        registry.add(Metis);
-        registry.add(Recall);
-        registry
-    }
-
-    pub fn add(&mut self, tool: impl Tool + 'static) {
-        self.tools.push(Box::new(Registered::new(tool)));
+        let mut tools = vec![search::grep_tool()];
+        tools.extend(files::tools());
+        tools.extend(code::tools());
+        tools.extend(memory::tools());
+        Self { tools }
     }
 
     /// Runs one call. An error is the text of the output.
@@ -49,48 +27,41 @@ impl Registry {
         self.run_all(name, &[call], context).pop().unwrap_or_default()
     }
 
-    /// Runs one call outside of all worktrees. An error is the text of the output.
-    pub fn run_anywhere(&self, name: &str, call: &Map<String, Value>) -> Output {
-        let ran = match self.get(name) {
-            Some(tool) => tool.run_anywhere(call),
-            None => Err(self.unknown(name)),
-        };
-        ran.unwrap_or_else(|error| Output::failed(error.to_string()))
-    }
-
-    fn unknown(&self, name: &str) -> ToolError {
-        ToolError::Unknown {
-            name: name.to_owned(),
-            known: self.tools.iter().map(|tool| tool.described().name).collect(),
-        }
-    }
-
     /// Runs several calls of one tool, and returns their outputs in the same order.
     pub(crate) fn run_all(&self, name: &str, calls: &[&Map<String, Value>], context: &ToolContext<'_>) -> Vec<Output> {
-        let context =
-            ToolContext { until: context.until.no_later_than(Instant::now() + MAX_CALL_TIME), ..context.clone() };
-        let ran = match self.get(name) {
-            Some(tool) => tool.run(&context, calls),
-            None => calls.iter().map(|_| Err(self.unknown(name))).collect(),
-        };
-        let failed = |error: ToolError| Output::failed(error.to_string());
-        ran.into_iter().map(|ran| ran.unwrap_or_else(failed)).collect()
+        if let Some(tool) = self.get(name) {
+            return tool.run(calls, context);
+        }
+        let known = self.tools.iter().map(|tool| tool.description.name).collect();
+        let unknown = ToolError::Unknown { name: name.to_owned(), known };
+        vec![Output::failed(unknown.to_string()); calls.len()]
     }
 
     /// Returns whether calls of this tool are faster together.
     pub(crate) fn shares_work(&self, name: &str) -> bool {
-        self.get(name).is_some_and(DynTool::shares_work)
+        self.get(name).is_some_and(|tool| tool.shares_work)
     }
 
     /// Returns the description of a tool for models.
     pub(crate) fn described(&self, name: &str) -> Option<&ToolDescription> {
-        self.get(name).map(DynTool::described)
+        self.get(name).map(|tool| &tool.description)
     }
 
-    fn get(&self, name: &str) -> Option<&dyn DynTool> {
-        let mut tools = self.tools.iter();
-        tools.find(|tool| tool.described().name == name).map(|tool| &**tool)
+    fn get(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.description.name == name)
     }
+}
+
+/// The tools with these names, in this order.
+pub fn engine_tools(names: &[&str]) -> Vec<Tool> {
+    let mut all = Registry::of_engine().tools;
+    all.push(history::git_log_tool());
+    let mut tools = Vec::new();
+    for name in names {
+        let position = all.iter().position(|tool| tool.description.name == *name);
+        tools.extend(position.map(|position| all.swap_remove(position)));
+    }
+    tools
 }
 
 #[cfg(test)]

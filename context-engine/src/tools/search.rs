@@ -4,17 +4,15 @@ use muninn_repo_tools::{Detail, GrepError, GrepLimits, GrepPattern, GrepQuery, G
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::arguments::{GLOB_ALIASES, PATH_ALIASES};
 use super::output::{neutral_head, neutral_lines};
-use super::{Globs, Output, Parameter, Paths, Tool, ToolContext, ToolError};
+use super::{Effect, Globs, Output, Paths, Tool, ToolContext, ToolDescription, ToolError};
 
 const MAX_MATCHES: usize = 200;
 const MAX_MATCHES_PER_FILE: usize = 20;
 const MAX_CONTEXT: usize = 5;
 
-/// Searches the worktree's text.
-pub struct Grep;
-
-/// The arguments of [`Grep`].
+/// The arguments of [`grep`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct GrepArguments {
     /// the regular expression (Rust syntax), or a text with `literal`
@@ -60,65 +58,60 @@ pub struct GrepArguments {
     pub max_file_bytes: Option<u64>,
 }
 
-impl Tool for Grep {
-    type Arguments = GrepArguments;
-    type Answer = GrepResult;
+pub(super) fn grep_tool() -> Tool {
+    ToolDescription::new("grep", Effect::Reads, "search text regex code")
+        .about("Search all files for a regular expression; `path:line:text` for each matching line.")
+        .parameter("pattern", &["query", "regex", "search", "text"])
+        .parameter("path", PATH_ALIASES)
+        .parameter("glob", GLOB_ALIASES)
+        .parameter("literal", &["fixed"])
+        .parameter("ignore_case", &["case_insensitive", "i"])
+        .parameter("context", &["C", "context_lines"])
+        .paged()
+        .prose()
+        .answered_together(grep_all, output)
+}
 
-    const NAME: &'static str = "grep";
-    const HINT: &'static str = "search text regex code";
-    const IS_PROSE: bool = true;
-    const DESCRIPTION: &'static str =
-        "Search all files for a regular expression; `path:line:text` for each matching line.";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::described("pattern", &["query", "regex", "search", "text"]),
-        Paths::PARAMETER,
-        Parameter::described("glob", Globs::ALIASES),
-        Parameter::described("literal", &["fixed"]),
-        Parameter::described("ignore_case", &["case_insensitive", "i"]),
-        Parameter::described("context", &["C", "context_lines"]),
-    ];
-    const SHARES_WORK: bool = true;
+/// Searches the worktree's text.
+pub fn grep(context: &ToolContext<'_>, arguments: &GrepArguments) -> Result<GrepResult, ToolError> {
+    let found = search(context, &[arguments.query(context)?]).pop();
+    Ok(found.unwrap_or_else(|| Ok(GrepResult::default()))?)
+}
 
-    fn answer(&self, context: &ToolContext<'_>, arguments: &GrepArguments) -> Result<GrepResult, ToolError> {
-        let found = search(context, &[arguments.query(context)?]).pop();
-        Ok(found.unwrap_or_else(|| Ok(GrepResult::default()))?)
+/// Reads each file once for all calls.
+fn grep_all(context: &ToolContext<'_>, calls: &[GrepArguments]) -> Vec<Result<GrepResult, ToolError>> {
+    let (mut queries, mut errors) = (Vec::new(), Vec::new());
+    for call in calls {
+        errors.push(call.query(context).map(|query| queries.push(query)).err());
     }
+    let mut found = search(context, &queries).into_iter();
+    let answer = |error: Option<ToolError>| match error {
+        Some(error) => Err(error),
+        None => Ok(found.next().unwrap_or_else(|| Ok(GrepResult::default()))?),
+    };
+    errors.into_iter().map(answer).collect()
+}
 
-    /// Reads each file once for all calls.
-    fn answer_all(&self, context: &ToolContext<'_>, calls: &[GrepArguments]) -> Vec<Result<GrepResult, ToolError>> {
-        let (mut queries, mut errors) = (Vec::new(), Vec::new());
-        for call in calls {
-            errors.push(call.query(context).map(|query| queries.push(query)).err());
-        }
-        let mut found = search(context, &queries).into_iter();
-        let answer = |error: Option<ToolError>| match error {
-            Some(error) => Err(error),
-            None => Ok(found.next().unwrap_or_else(|| Ok(GrepResult::default()))?),
-        };
-        errors.into_iter().map(answer).collect()
-    }
-
-    fn output(&self, _: &GrepArguments, found: &GrepResult) -> Output {
-        let of_files = found.matches.chunk_by(|one, next| one.path == next.path);
-        let texts = of_files.flat_map(|lines| neutral_lines(&lines[0].path, lines.iter().map(|line| &*line.text)));
-        let lines = found.matches.iter().zip(texts).map(|(line, text)| {
-            let mark = if line.context { '-' } else { ':' };
-            let cut = if line.cut { " [cut]" } else { "" };
-            let head = neutral_head(&format!("{}{mark}{}{mark}", line.path, line.line));
-            format!("{head}{text}{cut}")
-        });
-        let matching = found.matches.iter().filter(|line| !line.context);
-        let mut paths: Vec<_> = matching.clone().map(|line| &line.path).collect();
-        paths.dedup();
-        let summary = format!("{} lines in {} files", matching.count(), paths.len());
-        let nothing = format!("no line matches in {} files", found.searched);
-        // Without lines, the counts of the files are the result.
-        let counts = found.counts.iter().filter(|_| found.matches.is_empty());
-        let counts = counts.map(|file| neutral_head(&format!("{}:{}", file.path, file.lines)));
-        let lines = lines.chain(counts);
-        let shown = found.matches.iter().map(|line| (line.path.clone(), line.line, line.line));
-        Output::listed(lines, &found.cuts, &nothing, summary).with_shown(shown)
-    }
+fn output(_: &GrepArguments, found: &GrepResult) -> Output {
+    let of_files = found.matches.chunk_by(|one, next| one.path == next.path);
+    let texts = of_files.flat_map(|lines| neutral_lines(&lines[0].path, lines.iter().map(|line| &*line.text)));
+    let lines = found.matches.iter().zip(texts).map(|(line, text)| {
+        let mark = if line.context { '-' } else { ':' };
+        let cut = if line.cut { " [cut]" } else { "" };
+        let head = neutral_head(&format!("{}{mark}{}{mark}", line.path, line.line));
+        format!("{head}{text}{cut}")
+    });
+    let matching = found.matches.iter().filter(|line| !line.context);
+    let mut paths: Vec<_> = matching.clone().map(|line| &line.path).collect();
+    paths.dedup();
+    let summary = format!("{} lines in {} files", matching.count(), paths.len());
+    let nothing = format!("no line matches in {} files", found.searched);
+    // Without lines, the counts of the files are the result.
+    let counts = found.counts.iter().filter(|_| found.matches.is_empty());
+    let counts = counts.map(|file| neutral_head(&format!("{}:{}", file.path, file.lines)));
+    let lines = lines.chain(counts);
+    let shown = found.matches.iter().map(|line| (line.path.clone(), line.line, line.line));
+    Output::listed(lines, &found.cuts, &nothing, summary).with_shown(shown)
 }
 
 impl GrepArguments {

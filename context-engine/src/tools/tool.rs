@@ -1,6 +1,7 @@
-//! The trait of tools, and their type-erased form in a registry.
+//! Tools as rows: a description, and the functions that answer calls and format the answers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,146 +10,100 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
 use super::arguments::read;
-use super::parameter::Parameter;
-use super::schema::{ToolDescription, schema_of};
+use super::schema::ToolDescription;
 use super::{Output, ToolContext, ToolError};
 
-/// A tool: one kind of question about a worktree.
-///
-/// The answer is a structured value; doors that print for people render it themselves.
-pub trait Tool: Send + Sync {
-    /// The arguments. The doc comments of the fields are the parameter descriptions in a model's prompt.
-    type Arguments: DeserializeOwned + JsonSchema;
-    type Answer: Serialize;
+/// Maximum duration of a call.
+pub(super) const MAX_CALL_TIME: Duration = Duration::from_secs(5);
 
-    /// The name in calls.
-    const NAME: &'static str;
-    /// The description in a model's prompt.
-    const DESCRIPTION: &'static str;
-    /// The parameters that models can set, in the order of the prompt.
-    const PARAMETERS: &'static [Parameter];
-    /// Whether results may have several pages.
-    const PAGED: bool = true;
+type Run = dyn Fn(&ToolDescription, &ToolContext<'_>, &[&Map<String, Value>]) -> Vec<Output> + Send + Sync;
+
+/// A tool that needs only the engine: one kind of question about a worktree.
+pub struct Tool {
+    pub description: ToolDescription,
     /// Whether several calls are faster together.
-    const SHARES_WORK: bool = false;
-    /// Words by which a client that loads tools on demand finds this one.
-    const HINT: &'static str = "";
-    /// The effect of a call.
-    const EFFECT: Effect = Effect::Reads;
-    /// Whether the result is prose or code, which is shown as text only.
-    const IS_PROSE: bool = false;
+    pub(super) shares_work: bool,
+    run: Box<Run>,
+}
 
-    /// Describes the tool for a model and for clients.
-    fn described() -> ToolDescription
+impl Tool {
+    /// Makes calls, and returns their outputs in the same order. An error is the text of its output.
+    pub fn run(&self, calls: &[&Map<String, Value>], context: &ToolContext<'_>) -> Vec<Output> {
+        let until = context.until.no_later_than(Instant::now() + MAX_CALL_TIME);
+        (self.run)(&self.description, &ToolContext { until, ..context.clone() }, calls)
+    }
+}
+
+impl ToolDescription {
+    /// The tool with this description. `answer` answers a call with a structured value, `output` formats it as text for a
+    /// model.
+    pub(super) fn answered<A, R>(
+        self,
+        answer: fn(&ToolContext<'_>, &A) -> Result<R, ToolError>,
+        output: fn(&A, &R) -> Output,
+    ) -> Tool
     where
-        Self: Sized,
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: Serialize + 'static,
     {
-        let schema = schema_of::<Self::Arguments>();
-        ToolDescription::with_schema(Self::NAME, Self::DESCRIPTION, &schema, Self::PARAMETERS, Self::PAGED)
+        let answer_all =
+            move |context: &ToolContext<'_>, calls: &[A]| calls.iter().map(|call| answer(context, call)).collect();
+        Tool { shares_work: false, ..self.answered_together(answer_all, output) }
     }
 
-    /// Answers one call.
-    ///
-    /// # Errors
-    /// [`ToolError`] with a message for models.
-    fn answer(&self, context: &ToolContext<'_>, arguments: &Self::Arguments) -> Result<Self::Answer, ToolError>;
-
-    /// Answers several calls, in their order.
-    fn answer_all(&self, context: &ToolContext<'_>, calls: &[Self::Arguments]) -> Vec<Result<Self::Answer, ToolError>> {
-        let answer = |arguments| self.answer(context, arguments);
-        calls.iter().map(answer).collect()
-    }
-
-    /// Answers one call outside of all worktrees.
-    ///
-    /// # Errors
-    /// [`ToolError::NoWorktree`] by a tool that needs one, and the errors of [`Self::answer`].
-    fn answer_anywhere(&self, _: &Self::Arguments) -> Result<Self::Answer, ToolError> {
-        Err(ToolError::NoWorktree)
-    }
-
-    /// Formats the answer as text for a model.
-    fn output(&self, arguments: &Self::Arguments, answer: &Self::Answer) -> Output;
-}
-
-/// The effect of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// Nothing.
-    Reads,
-    /// It adds something.
-    Writes,
-    /// It replaces or removes something.
-    Replaces,
-}
-
-/// A tool with erased types.
-pub(super) trait DynTool: Send + Sync {
-    fn described(&self) -> &ToolDescription;
-
-    fn shares_work(&self) -> bool;
-
-    /// Makes a call outside of all worktrees.
-    fn run_anywhere(&self, call: &Map<String, Value>) -> Result<Output, ToolError>;
-
-    /// Makes calls, and returns their outputs in order.
-    fn run(&self, context: &ToolContext<'_>, calls: &[&Map<String, Value>]) -> Vec<Result<Output, ToolError>>;
-}
-
-/// A tool with its argument schema, which is generated once.
-pub(super) struct Registered<T> {
-    tool: T,
-    schema: Value,
-    described: ToolDescription,
-}
-
-impl<T: Tool> Registered<T> {
-    pub(super) fn new(tool: T) -> Self {
-        let schema = schema_of::<T::Arguments>();
-        Self {
-            described: ToolDescription::with_schema(T::NAME, T::DESCRIPTION, &schema, T::PARAMETERS, T::PAGED),
-            tool,
-            schema,
+    /// A tool for which several calls are faster together. `answer_all` answers calls in their order.
+    pub(super) fn answered_together<A, R>(
+        self,
+        answer_all: impl Fn(&ToolContext<'_>, &[A]) -> Vec<Result<R, ToolError>> + Send + Sync + 'static,
+        output: fn(&A, &R) -> Output,
+    ) -> Tool
+    where
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: Serialize + 'static,
+    {
+        Tool {
+            description: self.with_arguments::<A>(),
+            shares_work: true,
+            run: Box::new(move |description, context, calls| {
+                description.answer_all(calls, |arguments: Vec<A>| {
+                    let mut outputs = Vec::new();
+                    for (arguments, answer) in arguments.iter().zip(answer_all(context, &arguments)) {
+                        outputs.push(answer.map(|answer| Output {
+                            structured: to_raw_value(&answer).ok(),
+                            ..output(arguments, &answer)
+                        }));
+                    }
+                    outputs
+                })
+            }),
         }
     }
 
-    fn output(&self, arguments: &T::Arguments, answer: &T::Answer) -> Output {
-        Output { structured: to_raw_value(answer).ok(), ..self.tool.output(arguments, answer).limited_and_redacted() }
-    }
-}
-
-impl<T: Tool> DynTool for Registered<T> {
-    fn described(&self) -> &ToolDescription {
-        &self.described
-    }
-
-    fn shares_work(&self) -> bool {
-        T::SHARES_WORK
-    }
-
-    fn run_anywhere(&self, call: &Map<String, Value>) -> Result<Output, ToolError> {
-        let arguments = read::<T::Arguments>(&self.schema, T::PARAMETERS, call)?;
-        let run = || Ok(self.output(&arguments, &self.tool.answer_anywhere(&arguments)?));
-        catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(ToolError::Panicked(T::NAME)))
-    }
-
-    fn run(&self, context: &ToolContext<'_>, calls: &[&Map<String, Value>]) -> Vec<Result<Output, ToolError>> {
+    /// Reads the arguments of calls, answers the readable ones in their order, and limits and redacts the texts. A panic is
+    /// an error. An error is the text of its output.
+    pub fn answer_all<A: DeserializeOwned>(
+        &self,
+        calls: &[&Map<String, Value>],
+        answer_all: impl FnOnce(Vec<A>) -> Vec<Result<Output, ToolError>>,
+    ) -> Vec<Output> {
         let (mut readable, mut errors) = (Vec::new(), Vec::new());
         for call in calls {
-            let arguments = read::<T::Arguments>(&self.schema, T::PARAMETERS, call);
+            let arguments = read::<A>(&self.schema, &self.parameters, call);
             errors.push(arguments.map(|arguments| readable.push(arguments)).err());
         }
         let run = || {
-            let answers = self.tool.answer_all(context, &readable);
-            let pairs = readable.iter().zip(answers);
-            let outputs = pairs.map(|(arguments, answer)| Ok(self.output(arguments, &answer?)));
-            outputs.collect::<Vec<_>>()
+            let answers = answer_all(readable).into_iter();
+            answers.map(|answer| answer.map(Output::limited_and_redacted)).collect::<Vec<_>>()
         };
-        let mut outputs = catch_unwind(AssertUnwindSafe(run)).unwrap_or_default().into_iter();
-        let output = |error: Option<ToolError>| match error {
-            Some(error) => Err(error),
-            None => outputs.next().unwrap_or(Err(ToolError::Panicked(T::NAME))),
-        };
-        errors.into_iter().map(output).collect()
+        let mut answered = catch_unwind(AssertUnwindSafe(run)).unwrap_or_default().into_iter();
+        let mut outputs = Vec::new();
+        for error in errors {
+            let output = match error {
+                Some(error) => Err(error),
+                None => answered.next().unwrap_or(Err(ToolError::Panicked(self.name))),
+            };
+            outputs.push(output.unwrap_or_else(|error| Output::failed(error.to_string())));
+        }
+        outputs
     }
 }

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use muninn_config::paths;
-use muninn_core::{FoundPage, ListedPage, PageView, Wiki, wiki_folder};
-use muninn_notebooks::wiki::{Deleted, LinkStyle, Moved, PageChange, PagePath, WikiError};
+use muninn_core::{ListedPage, PageView, Wiki, wiki_folder};
+use muninn_notebooks::wiki::{Deleted, FoundPage, LinkStyle, Moved, PageChange, PagePath, WikiError};
 use serde_json::{Map, Value, json};
 
 use super::{CliError, Common, Exit, editor, examples, output, read_text};

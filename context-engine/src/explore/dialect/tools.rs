@@ -14,8 +14,7 @@ const MAX_UNWRAPPED: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KnownTool<'a> {
     pub(crate) name: &'a str,
-    /// The names of its parameters.
-    pub(crate) parameters: &'a [&'a str],
+    pub(crate) first_parameter: Option<&'a str>,
 }
 
 impl KnownTool<'_> {
@@ -27,9 +26,9 @@ impl KnownTool<'_> {
 
     /// An error for a model whose arguments could not be read.
     pub(super) fn refusal(&self, fault: ArgumentsFault) -> CallError {
-        let example = match self.parameters {
-            [] => "{}".to_owned(),
-            [first, ..] => format!("{{\"{first}\": ...}}"),
+        let example = match self.first_parameter {
+            None => "{}".to_owned(),
+            Some(first) => format!("{{\"{first}\": ...}}"),
         };
         CallError::Arguments { tool: self.name.to_owned(), fault, example }
     }

@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::schema::schema_of;
 use super::*;
-use crate::tools::{Parameter, schema};
+use crate::tools::schema::{self, Effect};
+use crate::tools::tool::MAX_CALL_TIME;
 
-/// A tool that needs more than the engine: here a counter.
-struct Count(AtomicUsize);
+/// What a tool of the test counts.
+static COUNTED: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Deserialize, JsonSchema)]
 struct CountArguments {
@@ -31,28 +31,23 @@ struct Counted {
     share: f32,
 }
 
-impl Tool for Count {
-    type Arguments = CountArguments;
-    type Answer = Counted;
+fn count_tool() -> Tool {
+    let description = ToolDescription::new("count", Effect::Reads, "").about("Count.");
+    description.parameter("what", &["thing"]).accepted("by", &[]).paged().answered(count, counted_lines)
+}
 
-    const NAME: &'static str = "count";
-    const DESCRIPTION: &'static str = "Count.";
-    const PARAMETERS: &'static [Parameter] =
-        &[Parameter::described("what", &["thing"]), Parameter::accepted("by", &[])];
+fn count(context: &ToolContext<'_>, call: &CountArguments) -> Result<Counted, ToolError> {
+    assert_ne!(call.what, "the stars");
+    assert!(context.until.left() <= MAX_CALL_TIME);
+    let by = call.by.unwrap_or(1);
+    let before = COUNTED.fetch_add(by, Ordering::Relaxed);
+    Ok(Counted { now: before + by, before, share: 0.95 })
+}
 
-    fn answer(&self, context: &ToolContext<'_>, call: &CountArguments) -> Result<Counted, ToolError> {
-        assert_ne!(call.what, "the stars");
-        assert!(context.until.left() <= MAX_CALL_TIME);
-        let by = call.by.unwrap_or(1);
-        let before = self.0.fetch_add(by, Ordering::Relaxed);
-        Ok(Counted { now: before + by, before, share: 0.95 })
-    }
-
-    fn output(&self, call: &CountArguments, counted: &Counted) -> Output {
-        let secret = "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyzABCDEF";
-        let lines = (0..30_000).map(|_| format!("{} {}: {secret}", counted.now, call.what));
-        Output::listed(lines, &Default::default(), "nothing", format!("{}", counted.now))
-    }
+fn counted_lines(call: &CountArguments, counted: &Counted) -> Output {
+    let secret = "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyzABCDEF";
+    let lines = (0..30_000).map(|_| format!("{} {}: {secret}", counted.now, call.what));
+    Output::listed(lines, &Default::default(), "nothing", format!("{}", counted.now))
 }
 
 #[test]
@@ -73,7 +68,7 @@ fn a_registry_limits_and_redacts_the_output_of_a_tool() {
         until: Until::within(MAX_CALL_TIME * 100),
     };
     let mut registry = Registry::of_engine();
-    registry.add(Count(AtomicUsize::new(0)));
+    registry.tools.push(count_tool());
     let run = |call: Value| registry.run("count", call.as_object().unwrap(), &context);
 
     let output = run(json!({"thing": "sheep", "by": "2", "else": 1}));
@@ -97,38 +92,24 @@ fn a_registry_limits_and_redacts_the_output_of_a_tool() {
     assert_eq!(several.iter().filter(|output| output.failed).count(), 2);
 }
 
-/// Checks that each parameter is a field of the argument type, with a description and a type that a model can write.
-fn check<T: Tool>(_: T) {
-    let schema = schema_of::<T::Arguments>();
-    let properties = schema["properties"].as_object().unwrap();
-    for parameter in T::PARAMETERS {
-        let property = properties.get(parameter.name);
-        let property = property.unwrap_or_else(|| panic!("{} has no {}: {schema}", T::NAME, parameter.name));
-        assert!(property["description"].is_string(), "{}: {property}", T::NAME);
-        let kind = schema::kind(property);
-        assert!(matches!(kind, Some("string" | "integer" | "boolean")), "{}: {property}", T::NAME);
-    }
-    for name in schema["required"].as_array().into_iter().flatten() {
-        assert!(T::PARAMETERS.iter().any(|parameter| parameter.name == name), "{}: {name}", T::NAME);
-    }
-    assert!(!schema.to_string().contains("$ref"), "{schema}");
-}
-
 #[test]
 fn every_parameter_is_a_field_with_a_description() {
-    check(Grep);
-    check(Read);
-    check(Tree);
-    check(List);
-    check(Find);
-    check(Symbols);
-    check(Outline);
-    check(Definition);
-    check(References);
-    check(Callers);
-    check(Metis);
-    check(Recall);
-    check(Count(AtomicUsize::new(0)));
+    let mut tools = Registry::of_engine().tools;
+    tools.push(count_tool());
+    for ToolDescription { name, parameters, schema, .. } in tools.iter().map(|tool| &tool.description) {
+        let properties = schema["properties"].as_object().unwrap();
+        for parameter in parameters {
+            let property = properties.get(parameter.name);
+            let property = property.unwrap_or_else(|| panic!("{name} has no {}: {schema}", parameter.name));
+            assert!(property["description"].is_string(), "{name}: {property}");
+            let kind = schema::kind(property);
+            assert!(matches!(kind, Some("string" | "integer" | "boolean")), "{name}: {property}");
+        }
+        for required in schema["required"].as_array().into_iter().flatten() {
+            assert!(parameters.iter().any(|parameter| parameter.name == required), "{name}: {required}");
+        }
+        assert!(!schema.to_string().contains("$ref"), "{schema}");
+    }
 }
 
 /// A file, lines of it, and what a model must read of them.

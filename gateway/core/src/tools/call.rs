@@ -6,7 +6,7 @@ use std::time::Duration;
 use muninn_backend::access::{Caller, Door};
 use muninn_base::{CancelFlag, Until};
 use muninn_context_engine::render::heading;
-use muninn_context_engine::tools::{Effect, Output, Registry};
+use muninn_context_engine::tools::{Effect, Output};
 use muninn_ledger::Receipt;
 use muninn_text::redact;
 use serde::{Deserialize, Serialize};
@@ -44,14 +44,16 @@ impl ToolRequest {
     /// Whether the call changes no memory, so that it can be made twice.
     pub fn only_reads(&self) -> bool {
         match self.kind {
-            ToolRequestKind::Run { .. } => self.kind.tool().is_some_and(|tool| tool.effect == Effect::Reads),
+            ToolRequestKind::Run { .. } => {
+                self.kind.tool().is_some_and(|tool| tool.description.effect == Effect::Reads)
+            }
             ToolRequestKind::ListResources | ToolRequestKind::ReadResource { .. } => true,
         }
     }
 
     /// Whether the call is answered outside of all repositories, too.
     pub(crate) fn works_anywhere(&self) -> bool {
-        self.kind.tool().is_some_and(|tool| tool.anywhere)
+        self.kind.tool().is_some_and(ClientTool::is_anywhere)
     }
 
     /// Whether the call can ask a model.
@@ -80,7 +82,7 @@ impl ToolRequestKind {
     /// The row of the operation in the table of doors. No caller gets more from an unknown tool than an error.
     fn door(&self) -> Door {
         match self {
-            Self::Run { .. } => self.tool().map_or(Door::Mcp, |tool| tool.door),
+            Self::Run { .. } => self.tool().map_or(Door::Mcp, ClientTool::door),
             Self::ReadResource { address } if resources::is_receipt(address) => Door::Receipts,
             Self::ListResources | Self::ReadResource { .. } => Door::ReadTools,
         }
@@ -111,14 +113,14 @@ impl App {
         self.keep_index_fresh(&workspace.root.display().to_string());
         let cancelled = CancelFlag::default();
         let _guard = CancelOnDrop(cancelled.clone());
-        let session = Arc::new(ToolSession {
+        let session = ToolSession {
             app: Arc::clone(self),
             workspace,
             caller,
             client: request.client,
             session: request.session,
             until: Until::within(self.time_of(request.kind.tool())).or(cancelled),
-        });
+        };
         let answered = tokio::task::spawn_blocking(move || session.answer(request.kind)).await;
         answered.unwrap_or_else(|_| ToolReply::Refused("the call failed inside Muninn".to_owned()))
     }
@@ -134,7 +136,7 @@ impl App {
 }
 
 impl ToolSession {
-    fn answer(self: &Arc<Self>, kind: ToolRequestKind) -> ToolReply {
+    fn answer(&self, kind: ToolRequestKind) -> ToolReply {
         match kind {
             ToolRequestKind::Run { name, arguments } => ToolReply::Result(self.run(&name, &arguments)),
             ToolRequestKind::ListResources => ToolReply::Resources(resources::list(self)),
@@ -153,7 +155,7 @@ impl ToolSession {
         }
     }
 
-    fn run(self: &Arc<Self>, name: &str, arguments: &Map<String, Value>) -> ToolResult {
+    fn run(&self, name: &str, arguments: &Map<String, Value>) -> ToolResult {
         let Some(tool) = tool(name) else {
             return ToolResult::Failed(format!("there is no tool `{name}`"));
         };
@@ -168,16 +170,15 @@ impl ToolSession {
         result
     }
 
-    fn output(self: &Arc<Self>, tool: &ClientTool, arguments: &Map<String, Value>) -> Output {
-        let mut registry = Registry::default();
-        (tool.add)(&mut registry, self);
-        let engine = match &self.workspace.engine {
-            // It need not wait for the index.
-            _ if tool.anywhere => return registry.run_anywhere(tool.name(), arguments),
-            Some(engine) => engine,
-            None => return Output::failed(self.workspace.problem.clone().unwrap_or_default()),
+    fn output(&self, tool: &ClientTool, arguments: &Map<String, Value>) -> Output {
+        // It need not wait for the index.
+        if tool.is_anywhere() {
+            return tool.run(self, None, arguments);
+        }
+        let Some(engine) = &self.workspace.engine else {
+            return Output::failed(self.workspace.problem.clone().unwrap_or_default());
         };
-        engine.run_tool(&registry, tool.name(), arguments, self.until.clone())
+        engine.with_tool_context(self.until.clone(), |context| tool.run(self, Some(context), arguments))
     }
 }
 

@@ -1,14 +1,12 @@
-use std::sync::Arc;
-
 use muninn_backend::access::Door;
 use muninn_context_engine::render::Ground;
-use muninn_context_engine::tools::{Effect, GitLog, Registry, Tool, ToolDescription};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use muninn_context_engine::tools::{Effect, Output, Tool, ToolContext, ToolDescription, ToolError};
+use schemars::Schema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::model_use::ModelUse;
 use super::session::ToolSession;
-use super::tool::{InSession, SessionTool};
 
 /// A set of tools that the user can offer to clients by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,68 +37,64 @@ impl ToolSet {
     ];
 }
 
+type Run =
+    dyn Fn(&ToolDescription, &ToolSession, Option<&ToolContext<'_>>, &Map<String, Value>) -> Output + Send + Sync;
+
 /// A tool as doors offer it.
 pub struct ClientTool {
-    /// The name, the description and the arguments.
     pub description: ToolDescription,
     /// The set that it belongs to.
     pub set: ToolSet,
-    /// Its row in the table of doors.
-    pub door: Door,
-    /// Words by which a client that loads tools on demand finds it.
-    pub hint: &'static str,
-    /// The effect of a call.
-    pub effect: Effect,
-    /// Whether the result is prose or code, which is shown as text only.
-    pub is_prose: bool,
-    /// Whether calls outside of a repository are answered.
-    pub anywhere: bool,
     /// Whether a call asks a model.
     pub model: ModelUse,
     /// The schema of the structured result, of tools whose results other programs read.
     pub output: Option<fn() -> Schema>,
-    pub(crate) add: fn(&mut Registry, &Arc<ToolSession>),
+    pub(super) run: Box<Run>,
 }
 
 impl ClientTool {
-    pub(crate) fn of_engine<T: Tool>(set: ToolSet, door: Door, add: fn(&mut Registry, &Arc<ToolSession>)) -> Self {
+    /// A tool of the engine.
+    pub(super) fn of_engine(tool: Tool) -> Self {
         Self {
-            description: T::described(),
-            set,
-            door,
-            hint: T::HINT,
-            effect: T::EFFECT,
-            is_prose: T::IS_PROSE,
-            anywhere: false,
+            description: tool.description.clone(),
+            set: ToolSet::Code,
             model: ModelUse::None,
             output: None,
-            add,
+            run: Box::new(move |_, _, context, call| match context {
+                Some(context) => tool.run(&[call], context).pop().unwrap_or_default(),
+                None => Output::failed(ToolError::NoWorktree.to_string()),
+            }),
         }
     }
 
-    /// A tool of the application.
-    pub(crate) fn of<T: SessionTool>(set: ToolSet, door: Door) -> Self {
-        Self {
-            anywhere: T::ANYWHERE,
-            model: T::MODEL,
-            ..Self::of_engine::<InSession<T>>(set, door, |registry, session| {
-                registry.add(InSession::<T>::new(session));
-            })
+    /// Makes a call. There is no context outside of a repository.
+    pub(super) fn run(
+        &self,
+        session: &ToolSession,
+        context: Option<&ToolContext<'_>>,
+        call: &Map<String, Value>,
+    ) -> Output {
+        (self.run)(&self.description, session, context, call)
+    }
+
+    /// Its row in the table of doors.
+    pub fn door(&self) -> Door {
+        match (self.set, self.description.effect) {
+            (ToolSet::Personal, _) => Door::PersonalTools,
+            (_, Effect::Reads) => Door::ReadTools,
+            (_, Effect::Writes | Effect::Replaces) => Door::WriteTools,
         }
     }
 
-    /// A tool of the application whose result has a schema.
-    pub(crate) fn with_output<T: SessionTool<Answer: JsonSchema>>(set: ToolSet, door: Door) -> Self {
-        Self {
-            output: Some(|| SchemaGenerator::default().into_root_schema_for::<T::Answer>()),
-            ..Self::of::<T>(set, door)
-        }
+    /// Whether calls outside of a repository are answered.
+    pub(super) fn is_anywhere(&self) -> bool {
+        self.set == ToolSet::Personal
     }
 
     /// The kind of the text of a result. Commit messages are prose, unlike the other answers about code.
-    pub(crate) fn ground(&self) -> Ground {
+    pub(super) fn ground(&self) -> Ground {
         match self.set {
-            ToolSet::Code if self.name() != <GitLog as Tool>::NAME => Ground::Code,
+            ToolSet::Code if self.name() != "git_log" => Ground::Code,
             _ => Ground::Prose,
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muninn_base::Until;
-use muninn_context_engine::tools::{Output, Parameter, ToolError};
+use muninn_context_engine::tools::{Effect, ToolError};
 use muninn_context_engine::{
     Completeness, Engine, Exploration, IndexStatus, Limits, PriorContext, block_tokens, render,
 };
@@ -12,8 +12,8 @@ use muninn_ledger::{Outcome, Receipt, ReceiptItem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ToolSession;
-use super::tool::{SessionTool, failed};
+use super::tool::{failed, tool};
+use super::{ClientTool, ToolSession, ToolSet};
 use crate::millis;
 
 /// Maximum time for exploring; a client waits for the result anyway.
@@ -22,19 +22,14 @@ const EXPLORE_TIME: Duration = Duration::from_secs(2);
 const INDEX_TIME: Duration = Duration::from_secs(3);
 const INDEX_POLL: Duration = Duration::from_millis(10);
 
-/// Finds the code and the memories for a question.
-pub(super) struct FindContext;
-
-/// The arguments of [`FindContext`].
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub(super) struct FindContextArguments {
+#[derive(Deserialize, JsonSchema)]
+struct FindContextArguments {
     /// the question or the task, in full sentences, with the names that matter
     question: String,
 }
 
-/// The answer of [`FindContext`].
-#[derive(Debug, Serialize)]
-pub(super) struct FoundContext {
+#[derive(Serialize)]
+struct FoundContext {
     receipt: String,
     /// What was found, as Markdown; empty if nothing was.
     text: String,
@@ -42,44 +37,35 @@ pub(super) struct FoundContext {
     reason: Option<String>,
 }
 
-impl SessionTool for FindContext {
-    type Arguments = FindContextArguments;
-    type Answer = FoundContext;
-
-    const NAME: &'static str = "find_context";
-    const HINT: &'static str = "find code context memory for a question";
-    const DESCRIPTION: &'static str = "Find the code and the team's knowledge for a question about this repository, in one \
-        call. Call it first, before you search or read files.";
-    const PARAMETERS: &'static [Parameter] = &[Parameter::described("question", &["query", "task", "text"])];
-    const IS_PROSE: bool = true;
-    const PAGED: bool = true;
-
-    fn answer(session: &ToolSession, arguments: &FindContextArguments) -> Result<FoundContext, ToolError> {
-        let started = Instant::now();
-        let settings = session.workspace.settings();
-        wait_for_index(session, &session.until.no_later_than(started + INDEX_TIME));
-        let limits = Limits {
-            tokens: settings.context.tokens_without_tools,
-            deadline: session.until.no_later_than(Instant::now() + EXPLORE_TIME).instant(),
-        };
-        let explored = match (&session.workspace.engine, settings.context.enabled) {
-            (Some(engine), true) => engine.explore_after(&PriorContext::default(), &arguments.question, &limits, None),
-            _ => return Err(failed(Disabled)),
-        };
-        Ok(record(session, &arguments.question, explored, started))
-    }
-
-    fn output(_: &FindContextArguments, found: &FoundContext) -> Output {
-        let reason = found.reason.as_ref().map(|reason| format!("{reason}\n"));
-        let text = format!("receipt {}\n{}{}", found.receipt, reason.unwrap_or_default(), found.text);
-        Output::from_text(text)
-    }
+pub(super) fn find_context_tool() -> ClientTool {
+    tool("find_context", ToolSet::Code, Effect::Reads, "find code context memory for a question")
+        .about(
+            "Find the code and the team's knowledge for a question about this repository, in one call. Call it first, \
+             before you search or read files.",
+        )
+        .parameter("question", &["query", "task", "text"])
+        .paged()
+        .answered_as_text(find_context, |found: &FoundContext| {
+            let reason = found.reason.as_ref().map(|reason| format!("{reason}\n"));
+            format!("receipt {}\n{}{}", found.receipt, reason.unwrap_or_default(), found.text)
+        })
 }
 
-/// `context.enabled` is false, in the user's configuration or the repository's.
-#[derive(Debug, thiserror::Error)]
-#[error("context is switched off here (`enabled` in [context])")]
-struct Disabled;
+/// Finds the code and the memories for a question.
+fn find_context(session: &ToolSession, arguments: FindContextArguments) -> Result<FoundContext, ToolError> {
+    let started = Instant::now();
+    let settings = session.workspace.settings();
+    wait_for_index(session, &session.until.no_later_than(started + INDEX_TIME));
+    let limits = Limits {
+        tokens: settings.context.tokens_without_tools,
+        deadline: session.until.no_later_than(Instant::now() + EXPLORE_TIME).instant(),
+    };
+    let explored = match (&session.workspace.engine, settings.context.enabled) {
+        (Some(engine), true) => engine.explore_after(&PriorContext::default(), &arguments.question, &limits, None),
+        _ => return Err(failed("context is switched off here (`enabled` in [context])")),
+    };
+    Ok(record(session, &arguments.question, explored, started))
+}
 
 /// Waits for the first index. A client's first call comes a moment after its server was started.
 fn wait_for_index(session: &ToolSession, until: &Until) {

@@ -1,7 +1,8 @@
 //! The tools of clients: those of the engine, and those that need use cases of the application.
 //!
-//! [`client_tools`] lists all, in a fixed order, with what a door needs to offer them. A door makes a call with
-//! [`App::answer_tools`], in its process or in another one. The engine's registry limits each call and redacts its text.
+//! [`client_tools`] lists all, in a fixed order, with what a door needs to offer them. A tool is a row: its name, set and
+//! effect, what clients are told of it, and the function that answers. A door makes a call with [`App::answer_tools`], in its
+//! process or in another one.
 
 mod call;
 mod client_tool;
@@ -13,7 +14,6 @@ mod list;
 mod memory;
 mod model_use;
 mod personal;
-mod personal_error;
 mod reminders;
 mod reply;
 mod resources;

@@ -2,19 +2,20 @@
 
 use std::path::PathBuf;
 
-use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
+use muninn_context_engine::tools::Effect::{Reads, Replaces};
+use muninn_context_engine::tools::ToolError;
 use muninn_notebooks::personal::{Action, Firings, Maker, NewReminder, ReminderExtras, ReminderKind, ScheduleView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ToolSession;
-use super::personal::{error, personal};
-use super::personal_error::PersonalUseError;
-use super::tool::{NoArguments, SessionTool, json};
+use super::ToolSet::Personal;
+use super::personal::personal;
+use super::tool::{NoArguments, ToolRow, failed, tool};
+use super::{ClientTool, ToolSession};
 
 /// A reminder, without its time.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub(super) struct What {
+#[derive(Deserialize, JsonSchema)]
+struct What {
     /// a short name; a reminder with it is replaced
     id: String,
     /// what it is for
@@ -32,200 +33,124 @@ pub(super) struct What {
 }
 
 impl What {
-    fn schedule(&self, session: &ToolSession, kind: ReminderKind, expression: &str) -> Result<ScheduleView, ToolError> {
+    fn schedule(
+        self,
+        session: &ToolSession,
+        kind: ReminderKind,
+        expression: String,
+    ) -> Result<ScheduleView, ToolError> {
+        let action = match self.action {
+            None => Action::default(),
+            Some(name) => serde_json::from_value(name.as_str().into())
+                .map_err(|_| failed(format!("`{name}` is no action: write inbox, notify, session or agent")))?,
+        };
         let extras = ReminderExtras {
-            zone: self.zone.clone(),
-            action: self.action()?,
-            agent: self.agent.clone(),
-            directory: self.directory.clone(),
+            zone: self.zone,
+            action,
+            agent: self.agent,
+            directory: self.directory,
             from_tools: true,
             ..ReminderExtras::default()
         };
         let (name, settings) = (extras.agent_name(), session.app.settings());
         let agent = settings.config.personal.agents.get(name);
         if extras.action == Action::Agent && !agent.is_some_and(|agent| agent.allow_from_tools) {
-            return Err(error(PersonalUseError::Agent(name.to_owned())));
+            return Err(failed(format!(
+                "reminders that tools make cannot run agent `{name}`: set `allow_from_tools = true` in \
+                 [personal.agents.{name}]"
+            )));
         }
-        let new = NewReminder {
-            id: self.id.clone(),
-            kind,
-            expression: expression.to_owned(),
-            description: self.description.clone(),
-            payload: self.payload.clone(),
-            extras,
-        };
-        let firings = Firings::open(&session.app.state_dir).map_err(error)?;
-        firings.remind(&*personal(session)?, new, Maker::Tool).map_err(error)
-    }
-
-    fn action(&self) -> Result<Action, ToolError> {
-        let Some(name) = &self.action else {
-            return Ok(Action::default());
-        };
-        let action = serde_json::from_value(name.as_str().into());
-        action.map_err(|_| error(PersonalUseError::Action(name.clone())))
+        let (id, description, payload) = (self.id, self.description, self.payload);
+        let new = NewReminder { id, kind, expression, description, payload, extras };
+        let firings = Firings::open(&session.app.state_dir).map_err(failed)?;
+        firings.remind(&*personal(session)?, new, Maker::Tool).map_err(failed)
     }
 }
 
-/// The parameters of a reminder with its time.
-const fn parameters(time: Parameter) -> [Parameter; 8] {
-    [
-        Parameter::described("id", &["name"]),
-        time,
-        Parameter::described("description", &[]),
-        Parameter::document("payload", &["message", "text"]),
-        Parameter::described("action", &[]),
-        Parameter::described("zone", &["timezone"]),
-        Parameter::described("agent", &[]),
-        Parameter::described("directory", &["cwd"]),
-    ]
-}
-
-fn scheduled(view: &ScheduleView) -> Output {
-    let next = view.next.first().map_or("never", String::as_str);
-    Output::from_text(format!("scheduled `{}`: {}; next: {next}", view.id, view.when))
-}
-
-/// Makes a reminder that recurs.
-pub(super) struct ScheduleReminder;
-
-/// The arguments of [`ScheduleReminder`].
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ReminderArguments {
+struct ReminderArguments {
     /// five fields, such as 0 9 * * 1-5, or @daily
     cron_expression: String,
     #[serde(flatten)]
     what: What,
 }
 
-impl SessionTool for ScheduleReminder {
-    type Arguments = ReminderArguments;
-    type Answer = ScheduleView;
-
-    const NAME: &'static str = "schedule_reminder";
-    const HINT: &'static str = "personal reminder recurring cron schedule";
-    const DESCRIPTION: &'static str = "Make a reminder for the user that recurs. When it is due, its message goes to their inbox, \
-        which each session reads.";
-    const PARAMETERS: &'static [Parameter] =
-        &parameters(Parameter::described("cronExpression", &["cron_expression", "expression", "cron"]));
-    const EFFECT: Effect = Effect::Replaces;
-    const ANYWHERE: bool = true;
-
-    fn answer(session: &ToolSession, arguments: &ReminderArguments) -> Result<ScheduleView, ToolError> {
-        arguments.what.schedule(session, ReminderKind::Cron, &arguments.cron_expression)
-    }
-
-    fn output(_: &ReminderArguments, view: &ScheduleView) -> Output {
-        scheduled(view)
-    }
-}
-
-/// Makes a reminder for one time.
-pub(super) struct ScheduleOnce;
-
-/// The arguments of [`ScheduleOnce`].
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub(super) struct OnceArguments {
+#[derive(Deserialize, JsonSchema)]
+struct OnceArguments {
     /// when, such as 2026-01-31T10:00:00
     datetime: String,
     #[serde(flatten)]
     what: What,
 }
 
-impl SessionTool for ScheduleOnce {
-    type Arguments = OnceArguments;
-    type Answer = ScheduleView;
-
-    const NAME: &'static str = "schedule_once";
-    const HINT: &'static str = "personal reminder once at a time";
-    const DESCRIPTION: &'static str = "Make a reminder for the user for one time.";
-    const PARAMETERS: &'static [Parameter] =
-        &parameters(Parameter::described("datetime", &["time", "at", "expression"]));
-    const EFFECT: Effect = Effect::Replaces;
-    const ANYWHERE: bool = true;
-
-    fn answer(session: &ToolSession, arguments: &OnceArguments) -> Result<ScheduleView, ToolError> {
-        arguments.what.schedule(session, ReminderKind::Once, &arguments.datetime)
-    }
-
-    fn output(_: &OnceArguments, view: &ScheduleView) -> Output {
-        scheduled(view)
-    }
-}
-
-/// Lists the reminders.
-pub(super) struct ListReminders;
-
 /// The reminders.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Listed {
+#[derive(Serialize, JsonSchema)]
+struct Listed {
     reminders: Vec<ScheduleView>,
     /// Files that cannot be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     problems: Vec<String>,
 }
 
-impl SessionTool for ListReminders {
-    type Arguments = NoArguments;
-    type Answer = Listed;
-
-    const NAME: &'static str = "list_reminders";
-    const HINT: &'static str = "personal reminders schedules";
-    const DESCRIPTION: &'static str = "The user's reminders with their next times.";
-    const ANYWHERE: bool = true;
-
-    fn answer(session: &ToolSession, _: &NoArguments) -> Result<Listed, ToolError> {
-        let (reminders, problems) = personal(session)?.schedules().map_err(error)?;
-        Ok(Listed { reminders, problems })
-    }
-
-    fn output(_: &NoArguments, listed: &Listed) -> Output {
-        if listed.reminders.is_empty() && listed.problems.is_empty() {
-            Output::from_text("there are no reminders")
-        } else {
-            json(listed)
-        }
-    }
-}
-
-/// Removes a reminder.
-pub(super) struct RemoveReminder;
-
-/// The arguments of [`RemoveReminder`].
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub(super) struct RemoveArguments {
+#[derive(Deserialize, JsonSchema)]
+struct RemoveArguments {
     /// its name
     id: String,
 }
 
 /// A removed reminder.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Removed {
+#[derive(Serialize, JsonSchema)]
+struct Removed {
     id: String,
     removed: bool,
 }
 
-impl SessionTool for RemoveReminder {
-    type Arguments = RemoveArguments;
-    type Answer = Removed;
+/// Adds the parameters of a reminder with its time.
+fn with_parameters(row: ToolRow, time: &'static str, aliases: &'static [&'static str]) -> ToolRow {
+    row.parameter("id", &["name"])
+        .parameter(time, aliases)
+        .parameter("description", &[])
+        .document("payload", &["message", "text"])
+        .parameter("action", &[])
+        .parameter("zone", &["timezone"])
+        .parameter("agent", &[])
+        .parameter("directory", &["cwd"])
+}
 
-    const NAME: &'static str = "remove_reminder";
-    const HINT: &'static str = "personal reminder delete cancel";
-    const DESCRIPTION: &'static str = "Remove a reminder of the user.";
-    const PARAMETERS: &'static [Parameter] = &[Parameter::described("id", &["name"])];
-    const EFFECT: Effect = Effect::Replaces;
-    const ANYWHERE: bool = true;
-
-    fn answer(session: &ToolSession, arguments: &RemoveArguments) -> Result<Removed, ToolError> {
-        let personal = personal(session)?;
-        personal.remove_reminder(&arguments.id).map_err(error)?;
-        let firings = Firings::open(&session.app.state_dir).map_err(error)?;
-        firings.forget_maker(personal.root(), &arguments.id).map_err(error)?;
-        Ok(Removed { id: arguments.id.clone(), removed: true })
-    }
-
-    fn output(_: &RemoveArguments, removed: &Removed) -> Output {
-        Output::from_text(format!("removed `{}`", removed.id))
-    }
+pub(super) fn tools() -> [ClientTool; 4] {
+    let recurring = tool("schedule_reminder", Personal, Replaces, "personal reminder recurring cron schedule").about(
+        "Make a reminder for the user that recurs. When it is due, its message goes to their inbox, which each session \
+         reads.",
+    );
+    let once = tool("schedule_once", Personal, Replaces, "personal reminder once at a time")
+        .about("Make a reminder for the user for one time.");
+    [
+        with_parameters(recurring, "cronExpression", &["cron_expression", "expression", "cron"]).answered_with_schema(
+            |session, arguments: ReminderArguments| {
+                arguments.what.schedule(session, ReminderKind::Cron, arguments.cron_expression)
+            },
+        ),
+        with_parameters(once, "datetime", &["time", "at", "expression"]).answered_with_schema(
+            |session, arguments: OnceArguments| {
+                arguments.what.schedule(session, ReminderKind::Once, arguments.datetime)
+            },
+        ),
+        tool("list_reminders", Personal, Reads, "personal reminders schedules")
+            .about("The user's reminders with their next times.")
+            .answered_with_schema(|session, _: NoArguments| {
+                let (reminders, problems) = personal(session)?.schedules().map_err(failed)?;
+                Ok(Listed { reminders, problems })
+            }),
+        tool("remove_reminder", Personal, Replaces, "personal reminder delete cancel")
+            .about("Remove a reminder of the user.")
+            .parameter("id", &["name"])
+            .answered_with_schema(|session, arguments: RemoveArguments| {
+                let personal = personal(session)?;
+                personal.remove_reminder(&arguments.id).map_err(failed)?;
+                let firings = Firings::open(&session.app.state_dir).map_err(failed)?;
+                firings.forget_maker(personal.root(), &arguments.id).map_err(failed)?;
+                Ok(Removed { id: arguments.id, removed: true })
+            }),
+    ]
 }

@@ -33,7 +33,7 @@ impl ToolResult {
         if output.failed {
             return ToolResult::Failed(output.neutral_page(1, MOST, ground));
         }
-        let structured = output.structured.as_ref().filter(|_| !tool.is_prose);
+        let structured = output.structured.as_ref().filter(|_| !tool.description.is_prose);
         let structured = structured.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
         match structured {
             Some(value) => ToolResult::Structured(bounded(value, ground)),

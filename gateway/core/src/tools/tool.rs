@@ -1,108 +1,134 @@
-//! The trait of tools that need the application, and what their answers share.
+//! The rows of the application's tools, and what their answers share.
 
+use std::collections::BTreeMap;
 use std::error::Error;
-use std::marker::PhantomData;
-use std::sync::Arc;
 
-use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
-use schemars::JsonSchema;
+use muninn_context_engine::tools::{Effect, Output, ToolDescription, ToolError};
+use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::to_raw_value;
 
+use super::client_tool::{ClientTool, ToolSet};
 use super::{ModelUse, ToolSession};
 
-/// A tool that needs the circumstances of its call. [`InSession`] makes it a [`Tool`] of the engine's registry, whose
-/// items of the same names say what they mean.
-pub(crate) trait SessionTool: 'static {
-    /// The arguments.
-    type Arguments: DeserializeOwned + JsonSchema;
-    /// The answer.
-    type Answer: Serialize;
-
-    const NAME: &'static str;
-    const HINT: &'static str;
-    const DESCRIPTION: &'static str;
-    const PARAMETERS: &'static [Parameter] = &[];
-    const EFFECT: Effect = Effect::Reads;
-    const PAGED: bool = false;
-    const IS_PROSE: bool = false;
-    /// Whether calls outside of a repository are answered.
-    const ANYWHERE: bool = false;
-    /// The model that a call can ask.
-    const MODEL: ModelUse = ModelUse::None;
-
-    /// Answers a call.
-    fn answer(session: &ToolSession, arguments: &Self::Arguments) -> Result<Self::Answer, ToolError>;
-
-    /// Formats the answer as text for a model.
-    fn output(_: &Self::Arguments, answer: &Self::Answer) -> Output {
-        json(answer)
-    }
+/// The row of a tool without its handler.
+pub(super) struct ToolRow {
+    description: ToolDescription,
+    set: ToolSet,
+    model: ModelUse,
 }
 
-/// A tool with the circumstances of its call.
-pub(super) struct InSession<T> {
-    session: Arc<ToolSession>,
-    // The tool itself has no value.
-    tool: PhantomData<fn() -> T>,
+/// Begins a row. `hint` has the words by which a client that loads tools on demand finds the tool.
+pub(super) fn tool(name: &'static str, set: ToolSet, effect: Effect, hint: &'static str) -> ToolRow {
+    ToolRow { description: ToolDescription::new(name, effect, hint), set, model: ModelUse::None }
 }
 
-impl<T> InSession<T> {
-    pub(super) fn new(session: &Arc<ToolSession>) -> Self {
-        Self { session: Arc::clone(session), tool: PhantomData }
-    }
-}
-
-impl<T: SessionTool> Tool for InSession<T> {
-    type Arguments = T::Arguments;
-    type Answer = T::Answer;
-
-    const NAME: &'static str = T::NAME;
-    const HINT: &'static str = T::HINT;
-    const DESCRIPTION: &'static str = T::DESCRIPTION;
-    const PARAMETERS: &'static [Parameter] = T::PARAMETERS;
-    const EFFECT: Effect = T::EFFECT;
-    const PAGED: bool = T::PAGED;
-    const IS_PROSE: bool = T::IS_PROSE;
-
-    fn answer(&self, _: &ToolContext<'_>, arguments: &T::Arguments) -> Result<T::Answer, ToolError> {
-        T::answer(&self.session, arguments)
+impl ToolRow {
+    pub(super) fn about(self, description: &'static str) -> Self {
+        Self { description: self.description.about(description), ..self }
     }
 
-    fn answer_anywhere(&self, arguments: &T::Arguments) -> Result<T::Answer, ToolError> {
-        if T::ANYWHERE { T::answer(&self.session, arguments) } else { Err(ToolError::NoWorktree) }
+    /// Adds a parameter; see [`ToolDescription::parameter`].
+    pub(super) fn parameter(self, name: &'static str, aliases: &'static [&'static str]) -> Self {
+        Self { description: self.description.parameter(name, aliases), ..self }
     }
 
-    fn output(&self, arguments: &T::Arguments, answer: &T::Answer) -> Output {
-        T::output(arguments, answer)
+    /// Adds a parameter for a text of any length; see [`ToolDescription::document`].
+    pub(super) fn document(self, name: &'static str, aliases: &'static [&'static str]) -> Self {
+        Self { description: self.description.document(name, aliases), ..self }
+    }
+
+    /// Results may have several pages.
+    pub(super) fn paged(self) -> Self {
+        Self { description: self.description.paged(), ..self }
+    }
+
+    /// A call can ask this model.
+    pub(super) fn asks(self, model: ModelUse) -> Self {
+        Self { model, ..self }
+    }
+
+    /// The tool whose calls `answer` answers with a structured value.
+    pub(super) fn answered<A, R>(self, answer: fn(&ToolSession, A) -> Result<R, ToolError>) -> ClientTool
+    where
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: Serialize + 'static,
+    {
+        // Clients get the text only of a value that is nested too deeply to be read again.
+        self.answered_with(answer, |answer| serde_json::to_string_pretty(answer).unwrap_or_default())
+    }
+
+    /// The tool whose structured answers have a schema, because other programs read them.
+    pub(super) fn answered_with_schema<A, R>(self, answer: fn(&ToolSession, A) -> Result<R, ToolError>) -> ClientTool
+    where
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: Serialize + JsonSchema + 'static,
+    {
+        ClientTool { output: Some(|| SchemaGenerator::default().into_root_schema_for::<R>()), ..self.answered(answer) }
+    }
+
+    /// The tool whose answers are shown as text only.
+    pub(super) fn answered_as_text<A, R>(
+        self,
+        answer: fn(&ToolSession, A) -> Result<R, ToolError>,
+        text: fn(&R) -> String,
+    ) -> ClientTool
+    where
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: Serialize + 'static,
+    {
+        Self { description: self.description.prose(), ..self }.answered_with(answer, text)
+    }
+
+    fn answered_with<A, R>(
+        self,
+        answer: fn(&ToolSession, A) -> Result<R, ToolError>,
+        text: fn(&R) -> String,
+    ) -> ClientTool
+    where
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: Serialize + 'static,
+    {
+        let output = move |session: &ToolSession, arguments: A| -> Result<Output, ToolError> {
+            let answer = answer(session, arguments)?;
+            let mut output = Output::from_text(text(&answer));
+            output.structured = to_raw_value(&answer).ok();
+            Ok(output)
+        };
+        ClientTool {
+            description: self.description.with_arguments::<A>(),
+            set: self.set,
+            model: self.model,
+            output: None,
+            run: Box::new(move |description, session, _, call| {
+                let outputs = description.answer_all(&[call], |arguments: Vec<A>| {
+                    arguments.into_iter().map(|arguments| output(session, arguments)).collect()
+                });
+                outputs.into_iter().next().unwrap_or_default()
+            }),
+        }
     }
 }
 
 /// No arguments.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 pub(super) struct NoArguments {}
 
-/// An answer as indented JSON.
-pub(super) fn json(answer: &impl Serialize) -> Output {
-    Output::from_text(serde_json::to_string_pretty(answer).unwrap_or_default())
+/// An object with one member.
+pub(super) fn named<T>(name: &'static str, value: T) -> BTreeMap<&'static str, T> {
+    BTreeMap::from([(name, value)])
 }
 
 /// An error of the application.
-pub(super) fn failed(error: impl Error + Send + Sync + 'static) -> ToolError {
-    ToolError::Application(Box::new(error))
+pub(super) fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> ToolError {
+    ToolError::Application(error.into())
 }
 
 /// An error of the application with its remedy, if there is one.
-pub(super) fn failed_with_hint(error: impl Error + Send + Sync + 'static, hint: Option<&'static str>) -> ToolError {
+pub(super) fn failed_with_hint(error: impl Error + Send + Sync + 'static, hint: Option<&str>) -> ToolError {
     match hint {
-        Some(hint) => failed(Hinted { error, hint }),
+        Some(hint) => failed(format!("{error}; {hint}")),
         None => failed(error),
     }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("{error}; {hint}")]
-struct Hinted<E: Error> {
-    error: E,
-    hint: &'static str,
 }

@@ -10,4 +10,4 @@ mod views;
 pub use pages::Wiki;
 pub use team::wiki_folder;
 pub(super) use team_wiki::TeamWiki;
-pub use views::{FoundPage, ListedPage, PageView, WikiContext};
+pub use views::{ListedPage, PageView, WikiContext};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use muninn_base::Supervisor;
 use muninn_config::DigestConfig;
 use muninn_notebooks::wiki::{
-    Area, BrokenLink, Deleted, Digest, LinkStyle, Moved, Page, PageChange, PagePath, PageSearch, Pages, Recents, Term,
-    WikiError, WikiFolder,
+    Area, BrokenLink, Deleted, Digest, FoundPage, LinkStyle, Moved, Page, PageChange, PagePath, PageSearch, Pages,
+    Term, WikiError, WikiFolder,
 };
 use muninn_repo_tools::front_matter::FrontMatter;
 use serde::Serialize;
@@ -43,15 +43,6 @@ pub struct ListedPage {
     pub title: String,
     /// The number of pages that link to it.
     pub backlinks: usize,
-}
-
-/// A page that a search found.
-#[derive(Debug, Serialize)]
-pub struct FoundPage {
-    pub path: PagePath,
-    pub title: String,
-    /// The line that matches best.
-    pub snippet: String,
 }
 
 /// What a wiki is about, in the form of earlier servers, and the digest.
@@ -123,7 +114,7 @@ impl Wiki {
             modified_at: modified.to_string(),
             etag: read.etag,
         };
-        self.note_use(|recents| recents.touch(&view.path));
+        self.digest.note_use(|recents| recents.touch(&view.path));
         Ok(view)
     }
 
@@ -131,14 +122,11 @@ impl Wiki {
     pub fn text(&self, path: &str) -> Result<String, WikiError> {
         let path = PagePath::new(path)?;
         let read = self.folder.text(&self.pages(), &path)?;
-        self.note_use(|recents| recents.touch(&path));
+        self.digest.note_use(|recents| recents.touch(&path));
         Ok(read.text)
     }
 
     /// The file of a page.
-    ///
-    /// # Errors
-    /// [`WikiError`] if there is no such page.
     pub fn file(&self, path: &str) -> Result<PathBuf, WikiError> {
         let path = PagePath::new(path)?;
         let pages = self.pages();
@@ -153,69 +141,48 @@ impl Wiki {
     }
 
     /// Creates a page. Returns its path, with the folders as they are written on the disk.
-    ///
-    /// # Errors
-    /// [`WikiError`]; nothing is written then.
     pub fn create(&self, path: &str, text: &str) -> Result<PagePath, WikiError> {
         let path = self.folder.create(&PagePath::new(path)?, text)?;
-        self.note_use(|recents| recents.touch(&path));
+        self.digest.note_use(|recents| recents.touch(&path));
         Ok(path)
     }
 
     /// Changes the text of a page, keys of its front matter, or both. Returns the new version.
-    ///
-    /// # Errors
-    /// [`WikiError`]; nothing is written then.
     pub fn update(&self, path: &str, change: &PageChange<'_>, etag: Option<&str>) -> Result<String, WikiError> {
         let path = PagePath::new(path)?;
         let etag = self.folder.update(&path, change, etag)?;
-        self.note_use(|recents| recents.touch(&path));
+        self.digest.note_use(|recents| recents.touch(&path));
         Ok(etag)
     }
 
     /// Moves a page, and changes all links to it.
-    ///
-    /// # Errors
-    /// [`WikiError`]; nothing is changed then.
     pub fn rename(&self, from: &str, to: &str) -> Result<Moved, WikiError> {
         let (from, to) = (PagePath::new(from)?, PagePath::new(to)?);
         let moved = self.folder.rename(&from, &to)?;
-        self.note_use(|recents| recents.moved(&moved.from, &moved.to));
+        self.digest.note_use(|recents| recents.moved(&moved.from, &moved.to));
         Ok(moved)
     }
 
     /// Deletes a page.
-    ///
-    /// # Errors
-    /// [`WikiError`]; nothing is deleted then.
     pub fn delete(&self, path: &str) -> Result<Deleted, WikiError> {
         let deleted = self.folder.delete(&PagePath::new(path)?)?;
-        self.note_use(|recents| recents.remove(&deleted.path));
+        self.digest.note_use(|recents| recents.remove(&deleted.path));
         Ok(deleted)
     }
 
     /// The pages that link to a page, which becomes the one that was used last.
-    ///
-    /// # Errors
-    /// [`WikiError`] if there is no such page.
     pub fn backlinks(&self, path: &str) -> Result<Vec<ListedPage>, WikiError> {
         let path = PagePath::new(path)?;
         let pages = self.pages();
         let page = pages.get(&path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
-        self.note_use(|recents| recents.touch(&page.path));
+        self.digest.note_use(|recents| recents.touch(&page.path));
         let from = pages.backlinks(&page.path).iter().filter_map(|from| pages.get(from));
         Ok(from.map(|page| listed_page(&pages, page)).collect())
     }
 
     /// The pages that match a query best.
     pub fn search(&self, query: &str, limit: usize) -> Vec<FoundPage> {
-        let pages = self.pages();
-        let found = self.search.find(query, &pages, limit).into_iter();
-        let found = found.filter_map(|found| {
-            let title = pages.get(&found.path)?.title.clone();
-            Some(FoundPage { path: found.path, title, snippet: found.snippet })
-        });
-        found.collect()
+        self.search.find(query, &self.pages(), limit)
     }
 
     /// The links that lead nowhere.
@@ -256,11 +223,6 @@ impl Wiki {
             areas: digest.areas.clone(),
             markdown: digest.markdown.clone(),
         }
-    }
-
-    /// Notes the use of pages.
-    fn note_use(&self, note: impl FnOnce(&mut Recents)) {
-        self.digest.note_use(note);
     }
 }
 

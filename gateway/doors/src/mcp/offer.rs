@@ -104,11 +104,11 @@ fn definition(tool: &ClientTool, takes_root: bool) -> Tool {
         properties.insert("root".to_owned(), root);
     }
     let effect = ToolAnnotations::new()
-        .read_only(tool.effect == Effect::Reads)
-        .destructive(tool.effect == Effect::Replaces)
-        .idempotent(tool.effect == Effect::Reads)
+        .read_only(description.effect == Effect::Reads)
+        .destructive(description.effect == Effect::Replaces)
+        .idempotent(description.effect == Effect::Reads)
         .open_world(false);
-    let hint: JsonObject = [(SEARCH_HINT.to_owned(), Value::from(tool.hint))].into_iter().collect();
+    let hint: JsonObject = [(SEARCH_HINT.to_owned(), Value::from(description.hint))].into_iter().collect();
     let definition = Tool::new(description.name, description.description, Arc::new(schema))
         .with_title(title(description.name))
         .with_annotations(effect)

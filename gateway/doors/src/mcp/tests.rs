@@ -83,8 +83,8 @@ fn every_definition_is_accepted_by_strict_validators() {
         }
         let (annotations, hint) = (tool.annotations.unwrap(), tool.meta.unwrap());
         let entry = client_tools().iter().find(|entry| entry.name() == tool.name).unwrap();
-        assert_eq!(annotations.read_only_hint, Some(entry.effect == Effect::Reads));
-        assert_eq!(annotations.destructive_hint, Some(entry.effect == Effect::Replaces));
+        assert_eq!(annotations.read_only_hint, Some(entry.description.effect == Effect::Reads));
+        assert_eq!(annotations.destructive_hint, Some(entry.description.effect == Effect::Replaces));
         assert!(hint.0["anthropic/searchHint"].as_str().is_some_and(|hint| !hint.is_empty()), "{}", tool.name);
         assert!(tool.title.is_some_and(|title| title.starts_with(char::is_uppercase)));
     }

@@ -25,7 +25,7 @@ fn reached_by(door: Door) -> Vec<String> {
         path => format!("`{}`", path.replace("{*page}", "PAGE").replace("{*path}", "...")),
     };
     let mut reached: Vec<String> = paths.into_iter().map(shown).collect();
-    let tools = client_tools().iter().filter(|tool| tool.door == door);
+    let tools = client_tools().iter().filter(|tool| tool.door() == door);
     reached.extend(tools.map(|tool| format!("`{}`", tool.name())));
     reached.extend(match door {
         Door::Details => vec!["`/healthz`".to_owned()],
@@ -50,12 +50,12 @@ fn each_door_is_reached_by_something() {
 #[test]
 fn doors_of_tools_agree_with_what_they_change() {
     for tool in client_tools() {
-        let expected = match (tool.set, tool.effect) {
+        let expected = match (tool.set, tool.description.effect) {
             (ToolSet::Personal, _) => Door::PersonalTools,
             (_, Effect::Reads) => Door::ReadTools,
             _ => Door::WriteTools,
         };
-        assert_eq!(tool.door, expected, "{}", tool.name());
+        assert_eq!(tool.door(), expected, "{}", tool.name());
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Definition {
 
 impl Definition {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let found = self.query.call(&tools::Definition, common)?;
+        let found = self.query.call(tools::definition, common)?;
         if self.query.json {
             output::json(&found);
         } else {

@@ -74,7 +74,7 @@ impl Grep {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let opened = Opened::open(common)?;
         let time = Duration::from_secs(self.timeout.min(86_400));
-        let result = opened.call(&tools::Grep, &self.arguments(&opened)?, time)?;
+        let result = opened.call(tools::grep, &self.arguments(&opened)?, time)?;
         if self.json {
             output::json(&result);
             note_skipped(&result.skipped);

@@ -23,7 +23,7 @@ impl Outline {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let opened = Opened::open(common)?;
         let arguments = OutlineArguments { path: opened.path(&self.file)?.into() };
-        let outline = opened.call(&tools::Outline, &arguments, TIMEOUT)?;
+        let outline = opened.call(tools::outline, &arguments, TIMEOUT)?;
         if self.json {
             output::json(&outline);
             return Ok(ExitCode::SUCCESS);

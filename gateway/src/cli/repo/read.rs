@@ -38,7 +38,7 @@ impl Read {
             max_lines: Some(self.max),
             max_line_bytes: Some(LineRange::default().max_line_bytes),
         };
-        let excerpt = opened.call(&tools::Read, &arguments, TIMEOUT)?;
+        let excerpt = opened.call(tools::read, &arguments, TIMEOUT)?;
         if self.json {
             output::json(&excerpt);
             return Ok(finish(&excerpt.cuts, false));

@@ -7,7 +7,7 @@ use clap::Args;
 use muninn_base::{RelPath, Until, with_causes};
 use muninn_code::CodeLimits;
 use muninn_config::env_vars;
-use muninn_context_engine::tools::{Globs, NameArguments, Paths, Tool, ToolContext, ToolError};
+use muninn_context_engine::tools::{Globs, NameArguments, Paths, ToolContext, ToolError};
 use muninn_recall::Memories;
 use muninn_repo_tools::{Cuts, Worktree};
 
@@ -30,6 +30,9 @@ impl PathFilter {
 /// The longest time of a command, unless the user sets another.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The function of a tool.
+type Tool<A, R> = fn(&ToolContext<'_>, &A) -> Result<R, ToolError>;
+
 /// An opened worktree, and the directory that paths are relative to.
 pub(crate) struct Opened {
     worktree: Worktree,
@@ -45,12 +48,7 @@ impl Opened {
     }
 
     /// Calls a tool with a time limit.
-    pub(crate) fn call<T: Tool>(
-        &self,
-        tool: &T,
-        arguments: &T::Arguments,
-        time: Duration,
-    ) -> Result<T::Answer, CliError> {
+    pub(crate) fn call<A, R>(&self, tool: Tool<A, R>, arguments: &A, time: Duration) -> Result<R, CliError> {
         let context = ToolContext {
             worktree: &self.worktree,
             snapshot: None,
@@ -59,7 +57,7 @@ impl Opened {
             scope: None,
             until: Until::within(time),
         };
-        tool.answer(&context, arguments).map_err(|error| {
+        tool(&context, arguments).map_err(|error| {
             let exit = match error {
                 ToolError::Read(_) | ToolError::Outline(_) => Exit::NotFound,
                 _ => Exit::Usage,
@@ -124,11 +122,7 @@ pub(crate) struct NameQuery {
 
 impl NameQuery {
     /// Calls a tool with these arguments.
-    pub(crate) fn call<T: Tool<Arguments = NameArguments>>(
-        &self,
-        tool: &T,
-        common: &Common,
-    ) -> Result<T::Answer, CliError> {
+    pub(crate) fn call<R>(&self, tool: Tool<NameArguments, R>, common: &Common) -> Result<R, CliError> {
         let opened = Opened::open(common)?;
         let from = self.from.as_ref().map(|path| opened.path(path)).transpose()?;
         let arguments = NameArguments {

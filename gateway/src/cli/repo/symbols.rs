@@ -52,7 +52,7 @@ impl Symbols {
             max: Some(self.max),
             max_files: Some(usize::MAX),
         };
-        let found = opened.call(&tools::Symbols, &arguments, TIMEOUT)?;
+        let found = opened.call(tools::symbols, &arguments, TIMEOUT)?;
         if self.json {
             output::json(&found);
         } else {

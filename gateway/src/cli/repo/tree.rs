@@ -39,7 +39,7 @@ impl Tree {
             glob: self.filter.globs(),
             tokens: Some(self.tokens),
         };
-        let tree = opened.call(&tools::Tree, &arguments, TIMEOUT)?;
+        let tree = opened.call(tools::tree, &arguments, TIMEOUT)?;
         if self.json {
             output::json(&tree);
         } else {

@@ -30,7 +30,7 @@ pub(crate) struct Callers {
 
 impl References {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let found = self.query.call(&tools::References, common)?;
+        let found = self.query.call(tools::references, common)?;
         if self.query.json {
             output::json(&found);
         } else {
@@ -49,7 +49,7 @@ impl References {
 
 impl Callers {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let found = self.query.call(&tools::Callers, common)?;
+        let found = self.query.call(tools::callers, common)?;
         if self.query.json {
             output::json(&found);
         } else {

@@ -24,7 +24,7 @@ pub use links::{Link, LinkStyle};
 pub use pages::{BrokenLink, Page, Pages};
 pub use path::{PagePath, PagePathError};
 pub use recents::Recents;
-pub use search::{Found, PageSearch};
+pub use search::{FoundPage, PageSearch};
 
 #[cfg(test)]
 mod edit_tests;

@@ -49,7 +49,7 @@ impl PageSearch {
     }
 
     /// The pages that match a query best, the best first; equal ones in the order of their paths.
-    pub fn find(&self, query: &str, pages: &Pages, limit: usize) -> Vec<Found> {
+    pub fn find(&self, query: &str, pages: &Pages, limit: usize) -> Vec<FoundPage> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let Kept { index, tokenizer } = &mut *kept;
         let before = index.take().unwrap_or_else(|| self.restored());
@@ -58,7 +58,7 @@ impl PageSearch {
             index.unsaved = 0;
             self.save(index);
         }
-        index.find(tokenizer, query, limit, |path| pages.get(path)?.body(&self.root).ok())
+        index.find(tokenizer, query, limit, pages, &self.root)
     }
 
     fn restored(&self) -> SearchIndex {
@@ -88,9 +88,10 @@ struct SearchIndex {
 }
 
 /// A found page.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FoundPage {
     pub path: PagePath,
+    pub title: String,
     /// The line that matches best.
     pub snippet: String,
 }
@@ -127,13 +128,7 @@ impl SearchIndex {
         SearchIndex { documents, terms, of: self.of, unsaved }
     }
 
-    fn find(
-        &self,
-        tokenizer: &mut Tokenizer,
-        query: &str,
-        limit: usize,
-        body: impl Fn(&PagePath) -> Option<String>,
-    ) -> Vec<Found> {
+    fn find(&self, tokenizer: &mut Tokenizer, query: &str, limit: usize, pages: &Pages, root: &Path) -> Vec<FoundPage> {
         let weight = |term: &str| idf(self.terms.inverted().frequency(term), self.terms.len());
         let terms = question_terms(tokenizer, query).into_iter();
         let terms: Vec<(String, f32)> = terms
@@ -144,8 +139,9 @@ impl SearchIndex {
             .collect();
         let found = self.ranked(&terms, limit);
         let shown = found.into_iter().filter_map(|path| {
-            let body = body(path)?;
-            Some(Found { path: path.clone(), snippet: snippet(tokenizer, &terms, &body) })
+            let page = pages.get(path)?;
+            let snippet = snippet(tokenizer, &terms, &page.body(root).ok()?);
+            Some(FoundPage { path: path.clone(), title: page.title.clone(), snippet })
         });
         shown.collect()
     }

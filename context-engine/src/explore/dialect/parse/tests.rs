@@ -30,9 +30,9 @@ const SHAPES: &[&str] = &[
 ];
 
 const TOOLS: &[KnownTool<'_>] = &[
-    KnownTool { name: "grep", parameters: &["pattern", "path", "depth"] },
-    KnownTool { name: "read", parameters: &["path", "first", "last"] },
-    KnownTool { name: "list", parameters: &["path"] },
+    KnownTool { name: "grep", first_parameter: Some("pattern") },
+    KnownTool { name: "read", first_parameter: Some("path") },
+    KnownTool { name: "list", first_parameter: Some("path") },
 ];
 
 fn said(text: &str) -> Said {
