@@ -54,6 +54,17 @@ fn first_call_starts_the_daemon_which_answers_all_clients() {
     assert!(one.leave() && other.leave());
 }
 
+/// A prompt waits a moment for a worktree to open, and then goes without context. A call of a tool has all of its own time.
+#[test]
+fn first_call_waits_until_the_worktree_is_open() {
+    let home = Home::new();
+    home.env.write_config("[context]\ndeadline_ms = 1\n");
+    let mut client = Client::start(&home.env, &home.root, |_| {});
+    let text = find_context(&mut client);
+    assert!(text.contains("src/rate_limiter.rs"), "{text}");
+    assert!(client.leave());
+}
+
 #[test]
 fn next_call_starts_the_daemon_again_after_it_was_killed() {
     let home = Home::new();

@@ -37,7 +37,8 @@ pub async fn answer(
     if let Some(root) = location.root() {
         receipt.worktree = root.display().to_string();
     }
-    let entered = enter(app, caller, location, &claimed_directories.now).await;
+    let within = app.workspaces.open_timeout();
+    let entered = enter(app, caller, location, &claimed_directories.now, within).await;
     // The receipt is for the user, the answer for the caller.
     let mut shown_reason = None;
     // The same budget as before a backend.

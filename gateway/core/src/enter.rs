@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use muninn_backend::access::{Caller, Door};
 use muninn_session::ClaimedDirectories;
@@ -98,25 +99,28 @@ impl App {
         }
     }
 
-    /// The workspace of a directory, if the caller may use it; without a directory, the served one.
+    /// The workspace of a directory, if the caller may use it; without a directory, the served one. `within` bounds the
+    /// wait for it to open.
     pub(crate) async fn workspace_at(
         self: &Arc<App>,
         caller: &Caller,
         directory: Option<String>,
+        within: Duration,
     ) -> Result<Arc<Workspace>, EnterError> {
         let claimed: Vec<String> = directory.into_iter().collect();
         let location = self.workspaces.locate(&claimed, caller.own_root(), &|root| caller.may_use_root(root));
-        enter(self, caller, location, &claimed).await
+        enter(self, caller, location, &claimed, within).await
     }
 }
 
-/// The workspace of a request, opened on a blocking thread if necessary. A request waits for it at most its deadline; the
+/// The workspace of a request, opened on a blocking thread if necessary. A request waits for it at most `within`; the
 /// opening continues for the next request.
 pub(super) async fn enter(
     app: &Arc<App>,
     caller: &Caller,
     location: Location,
     claimed: &[String],
+    within: Duration,
 ) -> Result<Arc<Workspace>, EnterError> {
     let root = match location {
         Location::Open(workspace) => {
@@ -147,7 +151,7 @@ pub(super) async fn enter(
         })
         .await
     };
-    match tokio::time::timeout(app.workspaces.open_timeout(), opening).await {
+    match tokio::time::timeout(within, opening).await {
         Ok(Ok(opened)) => Ok(opened?),
         Ok(Err(error)) => Err(EnterError::Panicked { root, error }),
         Err(_) => Err(EnterError::StillOpening(root)),

@@ -185,7 +185,7 @@ impl App {
         let claimed = [session.directory.to_string_lossy().into_owned()];
         let caller = self.caller_at(&session.directory);
         let location = self.workspaces.locate(&claimed, caller.own_root(), &|_| true);
-        super::enter::enter(self, &caller, location, &claimed)
+        super::enter::enter(self, &caller, location, &claimed, self.workspaces.open_timeout())
             .await
             .inspect_err(|error| tracing::debug!(%error, "a hook outside of all repositories"))
             .ok()

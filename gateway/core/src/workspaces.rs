@@ -222,7 +222,7 @@ impl Workspaces {
         }
     }
 
-    /// The longest time that a request waits for a worktree to open.
+    /// The longest time that a prompt waits for a worktree to open.
     pub fn open_timeout(&self) -> std::time::Duration {
         self.lock().config.context.deadline
     }

@@ -105,7 +105,8 @@ impl App {
             self.metrics.refused(caller.name(), closed.kind());
             return ToolReply::Refused(closed.to_string());
         }
-        let workspace = match self.workspace_at(&caller, request.root).await {
+        let time = self.time_of(request.kind.tool());
+        let workspace = match self.workspace_at(&caller, request.root, time).await {
             Ok(workspace) => workspace,
             Err(_) if anywhere => Arc::clone(&self.workspace),
             Err(error) => return ToolReply::Refused(heading(&self.enter_error_for(&caller, &error))),
@@ -119,7 +120,7 @@ impl App {
             caller,
             client: request.client,
             session: request.session,
-            until: Until::within(self.time_of(request.kind.tool())).or(cancelled),
+            until: Until::within(time).or(cancelled),
         };
         let answered = tokio::task::spawn_blocking(move || session.answer(request.kind)).await;
         answered.unwrap_or_else(|_| ToolReply::Refused("the call failed inside Muninn".to_owned()))

@@ -138,7 +138,9 @@ impl TurnPlanner<'_, '_> {
         if mode == Mode::Off {
             return Err(NoPackReason::NotWanted);
         }
-        let workspace = enter(self.app, self.caller, location, &self.identity.claimed_directories.now).await?;
+        let claimed = &self.identity.claimed_directories.now;
+        let within = self.app.workspaces.open_timeout();
+        let workspace = enter(self.app, self.caller, location, claimed, within).await?;
         let budget = Budget::of(&workspace, self.prompt, (self.window, self.prices), &self.replayed)?;
         Ok((workspace, budget))
     }
