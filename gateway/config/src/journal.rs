@@ -3,31 +3,71 @@
 use std::path::PathBuf;
 
 use muninn_notebooks::journal::SearchSettings;
+use serde::Deserialize;
 
 use super::chosen::chosen;
 use super::chosen_model::ChosenModel;
 use super::invalid::invalid;
-use super::{BackendConfig, ConfigError, raw};
+use super::{BackendConfig, ConfigError};
 
 /// The most tokens of a merged overview if the user names none.
 const MAX_ANSWER_TOKENS: u32 = 8_192;
 
-/// The git journal.
+/// The git journal. `Journal` documents the keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JournalConfig {
     /// A repository of its own; `None` for a ref of each repository.
     pub path: Option<PathBuf>,
     /// The name and the address of the author of entries; `None` for those of git's configuration.
     pub author: Option<(String, String)>,
-    /// Whether a write needs that no section has changed since its writer read one.
     pub strict: bool,
-    /// Whether a repository of its own is packed in the background.
     pub auto_gc: bool,
     /// The model that merges overviews.
     pub model: Option<ChosenModel>,
-    /// The most tokens of a merged overview.
     pub max_answer_tokens: u32,
     pub search: SearchSettings,
+}
+
+/// The git journal: sections whose entries are commits.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Journal {
+    /// Repository of its own, bare or not, made if it is missing. Default: the ref `refs/muninn/journal` of each repository.
+    pub(crate) path: Option<String>,
+    /// Author of entries, `NAME <ADDRESS>`. Default: that of git's configuration.
+    pub(crate) author: Option<String>,
+    /// Whether a write is refused if any section has changed since its writer read one, not only the section that it writes.
+    pub(crate) strict: Option<bool>,
+    /// Whether `git gc --auto` packs a repository of its own in the background. In the user's repository nothing runs.
+    pub(crate) auto_gc: Option<bool>,
+    /// Backend of `model`. Default: no model merges overviews.
+    pub(crate) backend: Option<String>,
+    /// Model that merges two overviews of a section when it is asked to.
+    pub(crate) model: Option<String>,
+    /// Most tokens of the merged overview.
+    pub(crate) max_answer_tokens: Option<u32>,
+    #[serde(default)]
+    pub(crate) search: JournalSearch,
+}
+
+/// The search of the git journal.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JournalSearch {
+    /// Most results.
+    pub(crate) max_results: Option<usize>,
+    /// Score that a new entry needs, from 0 to 1.
+    pub(crate) default_salience_threshold: Option<f32>,
+    /// Days after which the salience of an entry is half as large: an old entry needs a better match.
+    pub(crate) half_life_days: Option<f64>,
+    /// Least salience, from 0 to 1.
+    pub(crate) minimum_salience: Option<f64>,
+    /// Weight of the context of the work.
+    pub(crate) context_weight: Option<f32>,
+    /// Weight of the content.
+    pub(crate) content_weight: Option<f32>,
 }
 
 impl Default for JournalConfig {
@@ -44,11 +84,7 @@ impl Default for JournalConfig {
     }
 }
 
-pub(super) fn journal(
-    origin: &str,
-    raw: &raw::Journal,
-    backends: &[BackendConfig],
-) -> Result<JournalConfig, ConfigError> {
+pub(super) fn journal(origin: &str, raw: &Journal, backends: &[BackendConfig]) -> Result<JournalConfig, ConfigError> {
     let default = JournalConfig::default();
     let path = raw.path.as_ref().map(PathBuf::from);
     if path.as_ref().is_some_and(|path| !path.is_absolute()) {
@@ -75,7 +111,7 @@ pub(super) fn journal(
     })
 }
 
-fn search(origin: &str, raw: &raw::JournalSearch) -> Result<SearchSettings, ConfigError> {
+fn search(origin: &str, raw: &JournalSearch) -> Result<SearchSettings, ConfigError> {
     let default = SearchSettings::default();
     let settings = SearchSettings {
         max_results: raw.max_results.unwrap_or(default.max_results),

@@ -5,21 +5,19 @@ use std::time::Duration;
 
 use muninn_notebooks::wiki::{LinkStyle, MOST_BYTES};
 use muninn_team::knowledge;
+use serde::Deserialize;
 
+use super::ConfigError;
 use super::invalid::invalid;
-use super::{ConfigError, raw};
 
 /// The shortest pause between two countings of a wiki's terms.
 const SHORTEST_REFRESH: Duration = Duration::from_secs(30);
 
-/// The team's wiki.
+/// The team's wiki. `Wiki` documents the keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WikiConfig {
-    /// The folder of the pages. A relative path is below the root of each worktree.
     pub path: PathBuf,
-    /// The order of the halves of `[[a|b]]`.
     pub link_style: LinkStyle,
-    /// When the digest is part of a preamble.
     pub digest_in_prompt: DigestInPrompt,
     pub digest: DigestConfig,
 }
@@ -35,19 +33,47 @@ pub enum DigestInPrompt {
     Never,
 }
 
-/// The digest of a wiki.
+/// The digest of a wiki. `WikiDigest` documents the keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DigestConfig {
-    /// The number of terms.
     pub cloud_size: usize,
-    /// The number of pages in use.
     pub recents_size: usize,
-    /// The pause between two countings of the terms of a wiki that changes.
     pub cloud_refresh: Duration,
-    /// Words that are no terms, besides the stop words.
     pub stopwords_extra: Vec<String>,
-    /// The size above which the Markdown is trimmed, in bytes; 0 for no trimming.
     pub max_render_bytes: usize,
+}
+
+/// The team's wiki: linked Markdown pages.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wiki {
+    /// Folder of the pages. A relative path is below the root of each repository.
+    pub(crate) path: Option<String>,
+    /// Which half of `[[a|b]]` is the target: `obsidian` (the first), `mind-map` (the second) or `auto` (the one that
+    /// names a page).
+    pub(crate) link_style: Option<String>,
+    /// When a conversation begins with the digest: `auto` (if the wiki has at least five pages), `always` or `never`.
+    pub(crate) digest_in_prompt: Option<String>,
+    #[serde(default)]
+    pub(crate) digest: WikiDigest,
+}
+
+/// The digest of the wiki.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WikiDigest {
+    /// Number of terms.
+    pub(crate) cloud_size: Option<usize>,
+    /// Number of recently used pages.
+    pub(crate) recents_size: Option<usize>,
+    /// Pause between two countings of the terms of a wiki that changes, such as `5m`; at least `30s`.
+    pub(crate) cloud_refresh: Option<String>,
+    /// Words that are no terms, besides the stop words of the wiki's languages.
+    pub(crate) stopwords_extra: Option<Vec<String>>,
+    /// Size above which the digest is trimmed, in bytes. 0 or less: no trimming.
+    pub(crate) max_render_bytes: Option<i64>,
 }
 
 impl Default for DigestConfig {
@@ -73,7 +99,7 @@ impl Default for WikiConfig {
     }
 }
 
-pub(super) fn wiki(origin: &str, raw: &raw::Wiki) -> Result<WikiConfig, ConfigError> {
+pub(super) fn wiki(origin: &str, raw: &Wiki) -> Result<WikiConfig, ConfigError> {
     let default = WikiConfig::default();
     let link_style = match raw.link_style.as_deref() {
         None | Some("auto") => LinkStyle::Auto,
@@ -101,7 +127,7 @@ pub(super) fn wiki(origin: &str, raw: &raw::Wiki) -> Result<WikiConfig, ConfigEr
     })
 }
 
-fn digest(origin: &str, raw: &raw::WikiDigest) -> Result<DigestConfig, ConfigError> {
+fn digest(origin: &str, raw: &WikiDigest) -> Result<DigestConfig, ConfigError> {
     let default = DigestConfig::default();
     let refresh = raw.cloud_refresh.as_deref().map(|written| {
         let parsed: Option<Duration> = written.parse().ok().and_then(|time: jiff::SignedDuration| time.try_into().ok());
