@@ -76,9 +76,6 @@ pub(super) fn keys(
 }
 
 /// Checks the name of a key.
-///
-/// # Errors
-/// [`NameError`] if the name is invalid.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     if name.trim().is_empty() || name.trim() != name {
         return Err(NameError::Blank);

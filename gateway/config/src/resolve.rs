@@ -36,9 +36,6 @@ pub struct Overrides {
 }
 
 /// Reads the user's configuration and resolves every value.
-///
-/// # Errors
-/// [`ConfigError`] with the file or variable, the key and the fix.
 pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
     let named = overrides.config.clone().or_else(|| std::env::var_os(env_vars::CONFIG).map(PathBuf::from));
     let path = match &named {
@@ -97,10 +94,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
 
 /// Applies a repository's `.muninn/config.toml` to the user's context and memory settings.
 ///
-/// # Errors
-/// [`ConfigError::NotForRepositories`] if the file sets a key that is reserved for the user's file;
-/// [`ConfigError::Read`], [`ConfigError::Parse`] or [`ConfigError::Value`] if it is unreadable or invalid. The caller
-/// then continues with the user's settings, because a repository must not stop the gateway.
+/// After an error the caller continues with the user's settings, because a repository must not stop the gateway.
 pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, MemoryConfig, WorklogConfig), ConfigError> {
     let path = root.join(".muninn").join("config.toml");
     let Some(text) = files::read(&path, Links::Refuse)? else {
