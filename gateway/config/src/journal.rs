@@ -10,9 +10,6 @@ use super::chosen_model::ChosenModel;
 use super::invalid::invalid;
 use super::{BackendConfig, ConfigError};
 
-/// The most tokens of a merged overview if the user names none.
-const MAX_ANSWER_TOKENS: u32 = 8_192;
-
 /// The git journal. `Journal` documents the keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JournalConfig {
@@ -70,22 +67,7 @@ pub(crate) struct JournalSearch {
     pub(crate) content_weight: Option<f32>,
 }
 
-impl Default for JournalConfig {
-    fn default() -> Self {
-        Self {
-            path: None,
-            author: None,
-            strict: false,
-            auto_gc: true,
-            model: None,
-            max_answer_tokens: MAX_ANSWER_TOKENS,
-            search: SearchSettings::default(),
-        }
-    }
-}
-
 pub(super) fn journal(origin: &str, raw: &Journal, backends: &[BackendConfig]) -> Result<JournalConfig, ConfigError> {
-    let default = JournalConfig::default();
     let path = raw.path.as_ref().map(PathBuf::from);
     if path.as_ref().is_some_and(|path| !path.is_absolute()) {
         return Err(invalid(origin, "journal.path", "it must be absolute".to_owned()));
@@ -103,10 +85,10 @@ pub(super) fn journal(origin: &str, raw: &Journal, backends: &[BackendConfig]) -
     Ok(JournalConfig {
         path,
         author: author.transpose()?,
-        strict: raw.strict.unwrap_or(default.strict),
-        auto_gc: raw.auto_gc.unwrap_or(default.auto_gc),
+        strict: raw.strict.unwrap_or(false),
+        auto_gc: raw.auto_gc.unwrap_or(true),
         model: chosen(origin, ("journal", "merges overviews"), written, backends)?,
-        max_answer_tokens: raw.max_answer_tokens.unwrap_or(default.max_answer_tokens),
+        max_answer_tokens: raw.max_answer_tokens.unwrap_or(8_192),
         search: search(origin, &raw.search)?,
     })
 }
@@ -121,25 +103,21 @@ fn search(origin: &str, raw: &JournalSearch) -> Result<SearchSettings, ConfigErr
         context_weight: raw.context_weight.unwrap_or(default.context_weight),
         content_weight: raw.content_weight.unwrap_or(default.content_weight),
     };
-    let weights = [settings.context_weight, settings.content_weight];
-    let wrong = [
-        (
-            "default_salience_threshold",
-            (0.0..=1.0).contains(&settings.default_salience_threshold),
-            "it must be from 0 to 1",
-        ),
-        ("minimum_salience", (0.0..=1.0).contains(&settings.minimum_salience), "it must be from 0 to 1"),
-        ("half_life_days", settings.half_life_days > 0.0, "it must be above 0"),
-        (
-            "context_weight",
-            weights.iter().all(|weight| *weight >= 0.0) && weights.iter().sum::<f32>() > 0.0,
-            "the weights must not be negative, and one must be above 0",
-        ),
-    ];
-    match wrong.into_iter().find(|(_, is_right, _)| !is_right) {
-        Some((key, _, message)) => Err(invalid(origin, format!("journal.search.{key}"), message.to_owned())),
-        None => Ok(settings),
+    let invalid = |key: &str, message: &str| Err(invalid(origin, format!("journal.search.{key}"), message));
+    if !(0.0..=1.0).contains(&settings.default_salience_threshold) {
+        return invalid("default_salience_threshold", "it must be from 0 to 1");
     }
+    if !(0.0..=1.0).contains(&settings.minimum_salience) {
+        return invalid("minimum_salience", "it must be from 0 to 1");
+    }
+    if settings.half_life_days.is_nan() || settings.half_life_days <= 0.0 {
+        return invalid("half_life_days", "it must be above 0");
+    }
+    let weights = [settings.context_weight, settings.content_weight];
+    if weights.iter().any(|weight| weight.is_nan() || *weight < 0.0) || weights == [0.0, 0.0] {
+        return invalid("context_weight", "the weights must not be negative, and one must be above 0");
+    }
+    Ok(settings)
 }
 
 /// The halves of `NAME <ADDRESS>`.
@@ -158,7 +136,16 @@ mod tests {
     #[test]
     fn settings_are_read_or_named() {
         let of = |text: &str| load_text(text).map(|config| config.journal);
-        assert_eq!(of("").unwrap(), JournalConfig::default());
+        let default = JournalConfig {
+            path: None,
+            author: None,
+            strict: false,
+            auto_gc: true,
+            model: None,
+            max_answer_tokens: 8_192,
+            search: SearchSettings::default(),
+        };
+        assert_eq!(of("").unwrap(), default);
         let found = of("[journal]\npath = \"/srv/journal\"\nauthor = \"Ann B <ann@example.com>\"\n").unwrap();
         assert_eq!(found.author, Some(("Ann B".to_owned(), "ann@example.com".to_owned())));
         assert_eq!(found.path, Some(PathBuf::from("/srv/journal")));

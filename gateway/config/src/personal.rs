@@ -10,15 +10,6 @@ use serde::Deserialize;
 use super::invalid::invalid;
 use super::{ConfigError, KeyConfig};
 
-/// The most tokens that a question gets if the user names none.
-const MAX_TOKENS: u32 = 300;
-/// The days for which signals are kept if the user names none.
-const SIGNALS_DAYS: u32 = 90;
-/// The bounds of an agent's runs if the user names none.
-const MAX_TURNS: u32 = 10;
-const TIMEOUT: Duration = Duration::from_mins(10);
-const MAX_RUNS_PER_HOUR: u32 = 12;
-
 /// Personal memory. `Personal` documents the keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PersonalConfig {
@@ -137,23 +128,7 @@ impl AgentClient {
     }
 }
 
-impl Default for PersonalConfig {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            path: None,
-            git_remote: None,
-            key: None,
-            max_tokens: MAX_TOKENS,
-            signals: false,
-            signals_days: SIGNALS_DAYS,
-            agents: BTreeMap::new(),
-        }
-    }
-}
-
 pub(super) fn personal(origin: &str, raw: &Personal, keys: &[KeyConfig]) -> Result<PersonalConfig, ConfigError> {
-    let default = PersonalConfig::default();
     let path = raw.path.as_ref().map(PathBuf::from);
     if path.as_ref().is_some_and(|path| !path.is_absolute()) {
         return Err(invalid(origin, "personal.path", "it must be absolute"));
@@ -168,13 +143,13 @@ pub(super) fn personal(origin: &str, raw: &Personal, keys: &[KeyConfig]) -> Resu
         return Err(invalid(origin, "personal.key", format!("there is no key `{name}`")));
     }
     Ok(PersonalConfig {
-        enabled: raw.enabled.unwrap_or(default.enabled),
+        enabled: raw.enabled.unwrap_or(true),
         path,
         git_remote: raw.git_remote.clone(),
         key: raw.key.clone(),
-        max_tokens: raw.max_tokens.unwrap_or(default.max_tokens),
-        signals: raw.signals.unwrap_or(default.signals),
-        signals_days: raw.signals_days.unwrap_or(default.signals_days),
+        max_tokens: raw.max_tokens.unwrap_or(300),
+        signals: raw.signals.unwrap_or(false),
+        signals_days: raw.signals_days.unwrap_or(90),
         agents: agents(origin, &raw.agents)?,
     })
 }
@@ -241,10 +216,10 @@ fn agent(name: &str, raw: &PersonalAgent) -> Result<AgentConfig, (&'static str, 
         model: raw.model.clone(),
         allowed_tools: raw.allowed_tools.clone().unwrap_or_default(),
         permission_mode: raw.permission_mode.clone(),
-        max_turns: raw.max_turns.unwrap_or(MAX_TURNS),
+        max_turns: raw.max_turns.unwrap_or(10),
         max_budget_usd: budget,
-        timeout: raw.timeout_seconds.map_or(TIMEOUT, Duration::from_secs),
-        max_runs_per_hour: raw.max_runs_per_hour.unwrap_or(MAX_RUNS_PER_HOUR),
+        timeout: Duration::from_secs(raw.timeout_seconds.unwrap_or(600)),
+        max_runs_per_hour: raw.max_runs_per_hour.unwrap_or(12),
         environment: raw.environment.clone().unwrap_or_default(),
     })
 }
@@ -257,7 +232,17 @@ mod tests {
     #[test]
     fn settings_are_read_or_named() {
         let of = |text: &str| load_text(text).map(|config| config.personal);
-        assert_eq!(of("").unwrap(), PersonalConfig::default());
+        let default = PersonalConfig {
+            enabled: true,
+            path: None,
+            git_remote: None,
+            key: None,
+            max_tokens: 300,
+            signals: false,
+            signals_days: 90,
+            agents: BTreeMap::new(),
+        };
+        assert_eq!(of("").unwrap(), default);
         let found = of("[personal]\npath = \"/me\"\nmax_tokens = 5\n").unwrap();
         assert_eq!((found.path, found.max_tokens), (Some(PathBuf::from("/me")), 5));
         for (text, named) in [

@@ -76,31 +76,7 @@ pub(crate) struct WikiDigest {
     pub(crate) max_render_bytes: Option<i64>,
 }
 
-impl Default for DigestConfig {
-    fn default() -> Self {
-        Self {
-            cloud_size: 50,
-            recents_size: 20,
-            cloud_refresh: Duration::from_mins(5),
-            stopwords_extra: Vec::new(),
-            max_render_bytes: MOST_BYTES,
-        }
-    }
-}
-
-impl Default for WikiConfig {
-    fn default() -> Self {
-        Self {
-            path: PathBuf::from(knowledge::ROOT),
-            link_style: LinkStyle::Auto,
-            digest_in_prompt: DigestInPrompt::Auto,
-            digest: DigestConfig::default(),
-        }
-    }
-}
-
 pub(super) fn wiki(origin: &str, raw: &Wiki) -> Result<WikiConfig, ConfigError> {
-    let default = WikiConfig::default();
     let link_style = match raw.link_style.as_deref() {
         None | Some("auto") => LinkStyle::Auto,
         Some("obsidian") => LinkStyle::Obsidian,
@@ -120,7 +96,7 @@ pub(super) fn wiki(origin: &str, raw: &Wiki) -> Result<WikiConfig, ConfigError> 
         }
     };
     Ok(WikiConfig {
-        path: raw.path.as_ref().map_or(default.path, PathBuf::from),
+        path: PathBuf::from(raw.path.as_deref().unwrap_or(knowledge::ROOT)),
         link_style,
         digest_in_prompt,
         digest: digest(origin, &raw.digest)?,
@@ -128,7 +104,6 @@ pub(super) fn wiki(origin: &str, raw: &Wiki) -> Result<WikiConfig, ConfigError> 
 }
 
 fn digest(origin: &str, raw: &WikiDigest) -> Result<DigestConfig, ConfigError> {
-    let default = DigestConfig::default();
     let refresh = raw.cloud_refresh.as_deref().map(|written| {
         let parsed: Option<Duration> = written.parse().ok().and_then(|time: jiff::SignedDuration| time.try_into().ok());
         parsed.ok_or_else(|| {
@@ -137,13 +112,13 @@ fn digest(origin: &str, raw: &WikiDigest) -> Result<DigestConfig, ConfigError> {
         })
     });
     Ok(DigestConfig {
-        cloud_size: raw.cloud_size.unwrap_or(default.cloud_size),
-        recents_size: raw.recents_size.unwrap_or(default.recents_size),
-        cloud_refresh: refresh.transpose()?.unwrap_or(default.cloud_refresh).max(SHORTEST_REFRESH),
+        cloud_size: raw.cloud_size.unwrap_or(50),
+        recents_size: raw.recents_size.unwrap_or(20),
+        cloud_refresh: refresh.transpose()?.unwrap_or(Duration::from_mins(5)).max(SHORTEST_REFRESH),
         stopwords_extra: raw.stopwords_extra.clone().unwrap_or_default(),
         max_render_bytes: match raw.max_render_bytes {
             Some(bytes) => usize::try_from(bytes).unwrap_or_default(),
-            None => default.max_render_bytes,
+            None => MOST_BYTES,
         },
     })
 }
@@ -155,7 +130,19 @@ mod tests {
 
     #[test]
     fn settings_are_read_and_absent_ones_default() {
-        assert_eq!(load_text("").unwrap().wiki, WikiConfig::default());
+        let default = WikiConfig {
+            path: PathBuf::from(knowledge::ROOT),
+            link_style: LinkStyle::Auto,
+            digest_in_prompt: DigestInPrompt::Auto,
+            digest: DigestConfig {
+                cloud_size: 50,
+                recents_size: 20,
+                cloud_refresh: Duration::from_mins(5),
+                stopwords_extra: Vec::new(),
+                max_render_bytes: MOST_BYTES,
+            },
+        };
+        assert_eq!(load_text("").unwrap().wiki, default);
         let text = "[wiki]\npath = \"docs\"\nlink_style = \"mind-map\"\ndigest_in_prompt = \"never\"\n[wiki.digest]\n\
             cloud_size = 9\ncloud_refresh = \"1s\"\nstopwords_extra = [\"TODO\"]\nmax_render_bytes = -1\n";
         let wiki = load_text(text).unwrap().wiki;
@@ -166,7 +153,7 @@ mod tests {
             cloud_refresh: SHORTEST_REFRESH,
             stopwords_extra: vec!["TODO".to_owned()],
             max_render_bytes: 0,
-            ..DigestConfig::default()
+            recents_size: 20,
         };
         assert_eq!(wiki.digest, expected);
     }
