@@ -90,8 +90,6 @@ pub enum ExploreMode {
 }
 
 impl ExploreMode {
-    const ALL: [ExploreMode; 4] = [ExploreMode::Off, ExploreMode::Background, ExploreMode::Auto, ExploreMode::Inline];
-
     /// The value in a configuration file.
     pub fn name(self) -> &'static str {
         match self {
@@ -115,7 +113,15 @@ pub(super) fn explore(origin: &str, raw: &Explore, backends: &[BackendConfig]) -
         0 => Err(invalid(origin, key(name), "must be at least 1; to disable exploring, set mode = \"off\"")),
         number => Ok(number),
     };
-    let mode = mode(raw.mode.as_deref()).map_err(|error| invalid(origin, key("mode"), error))?;
+    let unknown =
+        |name: &str, value: &str, known: &'static str| Err(invalid(origin, key(name), UnknownValue::new(value, known)));
+    let mode = match raw.mode.as_deref() {
+        None | Some("off") => ExploreMode::Off,
+        Some("background") => ExploreMode::Background,
+        Some("auto") => ExploreMode::Auto,
+        Some("inline") => ExploreMode::Inline,
+        Some(other) => return unknown("mode", other, "off, background, auto or inline"),
+    };
     let explorer = chosen(origin, ("explore", "explores"), (raw.backend.as_deref(), raw.model.as_deref()), backends)?;
     if matches!(mode, ExploreMode::Background | ExploreMode::Auto) && explorer.is_none() {
         let message = format!(
@@ -143,25 +149,12 @@ pub(super) fn explore(origin: &str, raw: &Explore, backends: &[BackendConfig]) -
         turns: at_least_one("turns", raw.turns, 6)?,
         pack_tokens: raw.pack_tokens.unwrap_or(2_400),
         max_answer_tokens,
-        tool_choice: tool_choice(raw.tool_choice.as_deref())
-            .map_err(|error| invalid(origin, key("tool_choice"), error))?,
+        tool_choice: match raw.tool_choice.as_deref() {
+            None | Some("auto") => ToolMode::Auto,
+            Some("required") => ToolMode::Required,
+            Some(other) => return unknown("tool_choice", other, "auto or required"),
+        },
     })
-}
-
-fn mode(written: Option<&str>) -> Result<ExploreMode, UnknownValue> {
-    let Some(written) = written else {
-        return Ok(ExploreMode::Off);
-    };
-    let known = ExploreMode::ALL.into_iter().find(|mode| mode.name() == written);
-    known.ok_or_else(|| UnknownValue::new(written, "off, background, auto or inline"))
-}
-
-fn tool_choice(written: Option<&str>) -> Result<ToolMode, UnknownValue> {
-    match written {
-        None | Some("auto") => Ok(ToolMode::Auto),
-        Some("required") => Ok(ToolMode::Required),
-        Some(other) => Err(UnknownValue::new(other, "auto or required")),
-    }
 }
 
 #[cfg(test)]
