@@ -1,10 +1,9 @@
 use thiserror::Error;
 
-use super::raw;
 use super::{BackendConfig, UNCONFIGURED};
 
 /// The backends' names, in the order of the file.
-pub(super) struct Names<'a>(Vec<&'a str>);
+pub(super) struct Names<'a>(pub(super) Vec<&'a str>);
 
 impl<'a> Names<'a> {
     pub(super) fn of(backends: &'a [BackendConfig]) -> Names<'a> {
@@ -16,10 +15,6 @@ impl Names<'_> {
     /// The valid names if no backend is configured.
     pub(super) fn unconfigured() -> Names<'static> {
         Names(UNCONFIGURED.to_vec())
-    }
-
-    pub(crate) fn of_raw(written: &[raw::Backend]) -> Names<'_> {
-        Names(written.iter().map(|backend| backend.name.as_str()).collect())
     }
 
     /// Returns the index of a backend.

@@ -62,7 +62,7 @@ pub(super) fn backends(
     written: &[raw::Backend],
     limits: &LimitsConfig,
 ) -> Result<Vec<BackendConfig>, ConfigError> {
-    let names = Names::of_raw(written);
+    let names = Names(written.iter().map(|backend| backend.name.as_str()).collect());
     let mut backends: Vec<BackendConfig> = Vec::with_capacity(written.len());
     for (index, raw) in written.iter().enumerate() {
         let key = |name: &str| format!("backends[{index}].{name}");

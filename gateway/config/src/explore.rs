@@ -6,35 +6,59 @@ use std::time::Duration;
 use muninn_base::Until;
 use muninn_context_engine::explore::DeepLimits;
 use muninn_text::model::ToolMode;
+use serde::Deserialize;
 
 use super::chosen::chosen;
 use super::chosen_model::ChosenModel;
 use super::invalid::{UnknownValue, invalid};
-use super::{BackendConfig, ConfigError, raw};
+use super::{BackendConfig, ConfigError};
 
-/// Exploring with a model.
+/// Exploring with a model. `Explore` documents the keys.
 #[derive(Debug, Clone)]
 pub struct ExploreConfig {
-    /// When a model explores, unless the request decides it.
     pub mode: ExploreMode,
     /// The explorer. If absent, the request's own backend and model explore.
     pub explorer: Option<ChosenModel>,
-    /// The time limit of one exploration, including its child explorations.
     pub deadline: Duration,
-    /// The token limit of one exploration: prompts and answers of all turns.
     pub tokens: u32,
     /// The limit of tool calls over all turns.
     pub calls: u32,
-    /// The nesting depth of child explorations; 0 disables them.
     pub depth: u32,
-    /// The turns of one exploration.
     pub turns: u32,
-    /// The token budget for cited places, in addition to the budget of a turn.
     pub pack_tokens: u32,
-    /// The most tokens of one turn's answer.
     pub max_answer_tokens: u32,
-    /// Whether the model must call tools. Some servers refuse one of the values.
     pub tool_choice: ToolMode,
+}
+
+/// Exploring with a model (the deep lane).
+// Not in a repository's file: it sends requests, and they cost money.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Explore {
+    /// When a model explores if the request does not ask for it: `off`, `background` (each question, for the next
+    /// turn), `auto` (questions with weak ranking results, for the next turn) or `inline` (each question, which waits).
+    pub(crate) mode: Option<String>,
+    /// Backend of the explorer. Absent: the request's own. Required for `background` and `auto`.
+    pub(crate) backend: Option<String>,
+    /// Model of the explorer. Absent: the request's own. Required for `background` and `auto`.
+    pub(crate) model: Option<String>,
+    /// Time budget of one exploration, its child explorations included.
+    pub(crate) deadline_ms: Option<u64>,
+    /// Token budget of one exploration, prompts and answers of all turns together.
+    pub(crate) tokens: Option<u32>,
+    /// Tool calls of one exploration.
+    pub(crate) calls: Option<u32>,
+    /// Nesting depth of child explorations; 0 disables them.
+    pub(crate) depth: Option<u32>,
+    /// Turns of one exploration.
+    pub(crate) turns: Option<u32>,
+    /// Token budget for places that the explorer cited, in addition to the budget in `[context]`.
+    pub(crate) pack_tokens: Option<u32>,
+    /// Largest answer of one turn in tokens.
+    pub(crate) max_answer_tokens: Option<u32>,
+    /// `auto`, or `required` to force tool calls. Some servers refuse `required`.
+    pub(crate) tool_choice: Option<String>,
 }
 
 impl ExploreConfig {
@@ -66,8 +90,6 @@ pub enum ExploreMode {
 }
 
 impl ExploreMode {
-    const ALL: [ExploreMode; 4] = [ExploreMode::Off, ExploreMode::Background, ExploreMode::Auto, ExploreMode::Inline];
-
     /// The value in a configuration file.
     pub fn name(self) -> &'static str {
         match self {
@@ -85,17 +107,21 @@ impl fmt::Display for ExploreMode {
     }
 }
 
-pub(super) fn explore(
-    origin: &str,
-    raw: &raw::Explore,
-    backends: &[BackendConfig],
-) -> Result<ExploreConfig, ConfigError> {
+pub(super) fn explore(origin: &str, raw: &Explore, backends: &[BackendConfig]) -> Result<ExploreConfig, ConfigError> {
     let key = |name: &str| format!("explore.{name}");
     let at_least_one = |name: &str, written: Option<u32>, default: u32| match written.unwrap_or(default) {
         0 => Err(invalid(origin, key(name), "must be at least 1; to disable exploring, set mode = \"off\"")),
         number => Ok(number),
     };
-    let mode = mode(raw.mode.as_deref()).map_err(|error| invalid(origin, key("mode"), error))?;
+    let unknown =
+        |name: &str, value: &str, known: &'static str| Err(invalid(origin, key(name), UnknownValue::new(value, known)));
+    let mode = match raw.mode.as_deref() {
+        None | Some("off") => ExploreMode::Off,
+        Some("background") => ExploreMode::Background,
+        Some("auto") => ExploreMode::Auto,
+        Some("inline") => ExploreMode::Inline,
+        Some(other) => return unknown("mode", other, "off, background, auto or inline"),
+    };
     let explorer = chosen(origin, ("explore", "explores"), (raw.backend.as_deref(), raw.model.as_deref()), backends)?;
     if matches!(mode, ExploreMode::Background | ExploreMode::Auto) && explorer.is_none() {
         let message = format!(
@@ -123,25 +149,12 @@ pub(super) fn explore(
         turns: at_least_one("turns", raw.turns, 6)?,
         pack_tokens: raw.pack_tokens.unwrap_or(2_400),
         max_answer_tokens,
-        tool_choice: tool_choice(raw.tool_choice.as_deref())
-            .map_err(|error| invalid(origin, key("tool_choice"), error))?,
+        tool_choice: match raw.tool_choice.as_deref() {
+            None | Some("auto") => ToolMode::Auto,
+            Some("required") => ToolMode::Required,
+            Some(other) => return unknown("tool_choice", other, "auto or required"),
+        },
     })
-}
-
-fn mode(written: Option<&str>) -> Result<ExploreMode, UnknownValue> {
-    let Some(written) = written else {
-        return Ok(ExploreMode::Off);
-    };
-    let known = ExploreMode::ALL.into_iter().find(|mode| mode.name() == written);
-    known.ok_or_else(|| UnknownValue::new(written, "off, background, auto or inline"))
-}
-
-fn tool_choice(written: Option<&str>) -> Result<ToolMode, UnknownValue> {
-    match written {
-        None | Some("auto") => Ok(ToolMode::Auto),
-        Some("required") => Ok(ToolMode::Required),
-        Some(other) => Err(UnknownValue::new(other, "auto or required")),
-    }
 }
 
 #[cfg(test)]

@@ -3,53 +3,71 @@
 use std::path::PathBuf;
 
 use muninn_notebooks::journal::SearchSettings;
+use serde::Deserialize;
 
 use super::chosen::chosen;
 use super::chosen_model::ChosenModel;
 use super::invalid::invalid;
-use super::{BackendConfig, ConfigError, raw};
+use super::{BackendConfig, ConfigError};
 
-/// The most tokens of a merged overview if the user names none.
-const MAX_ANSWER_TOKENS: u32 = 8_192;
-
-/// The git journal.
+/// The git journal. `Journal` documents the keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JournalConfig {
     /// A repository of its own; `None` for a ref of each repository.
     pub path: Option<PathBuf>,
     /// The name and the address of the author of entries; `None` for those of git's configuration.
     pub author: Option<(String, String)>,
-    /// Whether a write needs that no section has changed since its writer read one.
     pub strict: bool,
-    /// Whether a repository of its own is packed in the background.
     pub auto_gc: bool,
     /// The model that merges overviews.
     pub model: Option<ChosenModel>,
-    /// The most tokens of a merged overview.
     pub max_answer_tokens: u32,
     pub search: SearchSettings,
 }
 
-impl Default for JournalConfig {
-    fn default() -> Self {
-        Self {
-            path: None,
-            author: None,
-            strict: false,
-            auto_gc: true,
-            model: None,
-            max_answer_tokens: MAX_ANSWER_TOKENS,
-            search: SearchSettings::default(),
-        }
-    }
+/// The git journal: sections whose entries are commits.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Journal {
+    /// Repository of its own, bare or not, made if it is missing. Default: the ref `refs/muninn/journal` of each repository.
+    pub(crate) path: Option<String>,
+    /// Author of entries, `NAME <ADDRESS>`. Default: that of git's configuration.
+    pub(crate) author: Option<String>,
+    /// Whether a write is refused if any section has changed since its writer read one, not only the section that it writes.
+    pub(crate) strict: Option<bool>,
+    /// Whether `git gc --auto` packs a repository of its own in the background. In the user's repository nothing runs.
+    pub(crate) auto_gc: Option<bool>,
+    /// Backend of `model`. Default: no model merges overviews.
+    pub(crate) backend: Option<String>,
+    /// Model that merges two overviews of a section when it is asked to.
+    pub(crate) model: Option<String>,
+    /// Most tokens of the merged overview.
+    pub(crate) max_answer_tokens: Option<u32>,
+    #[serde(default)]
+    pub(crate) search: JournalSearch,
 }
 
-pub(super) fn journal(
-    origin: &str,
-    raw: &raw::Journal,
-    backends: &[BackendConfig],
-) -> Result<JournalConfig, ConfigError> {
-    let default = JournalConfig::default();
+/// The search of the git journal.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JournalSearch {
+    /// Most results.
+    pub(crate) max_results: Option<usize>,
+    /// Score that a new entry needs, from 0 to 1.
+    pub(crate) default_salience_threshold: Option<f32>,
+    /// Days after which the salience of an entry is half as large: an old entry needs a better match.
+    pub(crate) half_life_days: Option<f64>,
+    /// Least salience, from 0 to 1.
+    pub(crate) minimum_salience: Option<f64>,
+    /// Weight of the context of the work.
+    pub(crate) context_weight: Option<f32>,
+    /// Weight of the content.
+    pub(crate) content_weight: Option<f32>,
+}
+
+pub(super) fn journal(origin: &str, raw: &Journal, backends: &[BackendConfig]) -> Result<JournalConfig, ConfigError> {
     let path = raw.path.as_ref().map(PathBuf::from);
     if path.as_ref().is_some_and(|path| !path.is_absolute()) {
         return Err(invalid(origin, "journal.path", "it must be absolute".to_owned()));
@@ -67,15 +85,15 @@ pub(super) fn journal(
     Ok(JournalConfig {
         path,
         author: author.transpose()?,
-        strict: raw.strict.unwrap_or(default.strict),
-        auto_gc: raw.auto_gc.unwrap_or(default.auto_gc),
+        strict: raw.strict.unwrap_or(false),
+        auto_gc: raw.auto_gc.unwrap_or(true),
         model: chosen(origin, ("journal", "merges overviews"), written, backends)?,
-        max_answer_tokens: raw.max_answer_tokens.unwrap_or(default.max_answer_tokens),
+        max_answer_tokens: raw.max_answer_tokens.unwrap_or(8_192),
         search: search(origin, &raw.search)?,
     })
 }
 
-fn search(origin: &str, raw: &raw::JournalSearch) -> Result<SearchSettings, ConfigError> {
+fn search(origin: &str, raw: &JournalSearch) -> Result<SearchSettings, ConfigError> {
     let default = SearchSettings::default();
     let settings = SearchSettings {
         max_results: raw.max_results.unwrap_or(default.max_results),
@@ -85,25 +103,21 @@ fn search(origin: &str, raw: &raw::JournalSearch) -> Result<SearchSettings, Conf
         context_weight: raw.context_weight.unwrap_or(default.context_weight),
         content_weight: raw.content_weight.unwrap_or(default.content_weight),
     };
-    let weights = [settings.context_weight, settings.content_weight];
-    let wrong = [
-        (
-            "default_salience_threshold",
-            (0.0..=1.0).contains(&settings.default_salience_threshold),
-            "it must be from 0 to 1",
-        ),
-        ("minimum_salience", (0.0..=1.0).contains(&settings.minimum_salience), "it must be from 0 to 1"),
-        ("half_life_days", settings.half_life_days > 0.0, "it must be above 0"),
-        (
-            "context_weight",
-            weights.iter().all(|weight| *weight >= 0.0) && weights.iter().sum::<f32>() > 0.0,
-            "the weights must not be negative, and one must be above 0",
-        ),
-    ];
-    match wrong.into_iter().find(|(_, is_right, _)| !is_right) {
-        Some((key, _, message)) => Err(invalid(origin, format!("journal.search.{key}"), message.to_owned())),
-        None => Ok(settings),
+    let invalid = |key: &str, message: &str| Err(invalid(origin, format!("journal.search.{key}"), message));
+    if !(0.0..=1.0).contains(&settings.default_salience_threshold) {
+        return invalid("default_salience_threshold", "it must be from 0 to 1");
     }
+    if !(0.0..=1.0).contains(&settings.minimum_salience) {
+        return invalid("minimum_salience", "it must be from 0 to 1");
+    }
+    if settings.half_life_days.is_nan() || settings.half_life_days <= 0.0 {
+        return invalid("half_life_days", "it must be above 0");
+    }
+    let weights = [settings.context_weight, settings.content_weight];
+    if weights.iter().any(|weight| weight.is_nan() || *weight < 0.0) || weights == [0.0, 0.0] {
+        return invalid("context_weight", "the weights must not be negative, and one must be above 0");
+    }
+    Ok(settings)
 }
 
 /// The halves of `NAME <ADDRESS>`.
@@ -122,7 +136,16 @@ mod tests {
     #[test]
     fn settings_are_read_or_named() {
         let of = |text: &str| load_text(text).map(|config| config.journal);
-        assert_eq!(of("").unwrap(), JournalConfig::default());
+        let default = JournalConfig {
+            path: None,
+            author: None,
+            strict: false,
+            auto_gc: true,
+            model: None,
+            max_answer_tokens: 8_192,
+            search: SearchSettings::default(),
+        };
+        assert_eq!(of("").unwrap(), default);
         let found = of("[journal]\npath = \"/srv/journal\"\nauthor = \"Ann B <ann@example.com>\"\n").unwrap();
         assert_eq!(found.author, Some(("Ann B".to_owned(), "ann@example.com".to_owned())));
         assert_eq!(found.path, Some(PathBuf::from("/srv/journal")));

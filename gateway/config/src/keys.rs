@@ -1,11 +1,11 @@
 //! Resolving and checking `[[keys]]` of a user's file.
 
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use thiserror::Error;
 
-use super::backend_names::{Names, UnknownBackend};
+use super::backend_names::Names;
 use super::invalid::invalid;
 use super::{BackendConfig, ConfigError, KeyConfig, raw};
 use crate::secrets::{KeyHash, PREFIX};
@@ -29,25 +29,12 @@ pub enum NameError {
     Key,
 }
 
-/// The reason why a restriction of a key is invalid.
-#[derive(Debug, Error)]
-pub(crate) enum RestrictionError {
-    /// An empty list could mean all or nothing.
-    #[error("is an empty list; remove it to allow everything")]
-    Empty,
-    #[error(transparent)]
-    Backend(#[from] UnknownBackend),
-    #[error("`{root}`: {error}")]
-    Root { root: String, error: std::io::Error },
-    #[error("must be between 1 and {MOST_PER_MINUTE}; remove it for no limit")]
-    PerMinute,
-}
-
 pub(super) fn keys(
     origin: &str,
     written: &[raw::Key],
     backends: &[BackendConfig],
 ) -> Result<Vec<KeyConfig>, ConfigError> {
+    let known_backends = if backends.is_empty() { Names::unconfigured() } else { Names::of(backends) };
     let mut keys: Vec<KeyConfig> = Vec::with_capacity(written.len());
     for (index, raw) in written.iter().enumerate() {
         let invalid = |name: &str, message: &dyn Display| invalid(origin, format!("keys[{index}].{name}"), message);
@@ -62,23 +49,41 @@ pub(super) fn keys(
         if keys.iter().any(|known| known.hash == hash) {
             return Err(invalid("hash", &"is also the hash of another key"));
         }
+        // An empty list could mean all or nothing.
+        let refuse_empty = |name: &str, list: &Option<Vec<String>>| match list {
+            Some(list) if list.iter().all(|entry| entry.trim().is_empty()) => {
+                Err(invalid(name, &"is an empty list; remove it to allow everything"))
+            }
+            _ => Ok(()),
+        };
+        refuse_empty("models", &raw.models)?;
+        refuse_empty("backends", &raw.backends)?;
+        for name in raw.backends.iter().flatten() {
+            known_backends.find(name).map_err(|error| invalid("backends", &error))?;
+        }
+        refuse_empty("roots", &raw.roots)?;
+        let mut roots = Vec::new();
+        for root in raw.roots.iter().flatten() {
+            let canonical = Path::new(root).canonicalize();
+            roots.push(canonical.map_err(|error| invalid("roots", &format_args!("`{root}`: {error}")))?);
+        }
+        if raw.requests_per_minute.is_some_and(|limit| limit == 0 || limit > MOST_PER_MINUTE) {
+            let message = format_args!("must be between 1 and {MOST_PER_MINUTE}; remove it for no limit");
+            return Err(invalid("requests_per_minute", &message));
+        }
         keys.push(KeyConfig {
             name: raw.name.clone(),
             hash,
-            models: non_empty(raw.models.as_deref()).map_err(|error| invalid("models", &error))?,
-            backends: known_backends(raw.backends.as_deref(), backends).map_err(|error| invalid("backends", &error))?,
-            roots: roots(raw.roots.as_deref()).map_err(|error| invalid("roots", &error))?,
-            requests_per_minute: per_minute(raw.requests_per_minute)
-                .map_err(|error| invalid("requests_per_minute", &error))?,
+            models: raw.models.clone(),
+            backends: raw.backends.clone(),
+            roots: raw.roots.is_some().then_some(roots),
+            requests_per_minute: raw.requests_per_minute,
         });
     }
     Ok(keys)
 }
 
 /// Checks the name of a key.
-///
-/// # Errors
-/// [`NameError`] if the name is invalid.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     if name.trim().is_empty() || name.trim() != name {
         return Err(NameError::Blank);
@@ -91,41 +96,6 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
         return Err(NameError::Key);
     }
     Ok(())
-}
-
-/// Refuses a list without any name. An absent list is allowed.
-fn non_empty(written: Option<&[String]>) -> Result<Option<Vec<String>>, RestrictionError> {
-    match written {
-        Some(names) if names.iter().all(|name| name.trim().is_empty()) => Err(RestrictionError::Empty),
-        names => Ok(names.map(<[String]>::to_vec)),
-    }
-}
-
-fn known_backends(
-    written: Option<&[String]>,
-    backends: &[BackendConfig],
-) -> Result<Option<Vec<String>>, RestrictionError> {
-    let names = non_empty(written)?;
-    let known = if backends.is_empty() { Names::unconfigured() } else { Names::of(backends) };
-    for name in names.iter().flatten() {
-        known.find(name)?;
-    }
-    Ok(names)
-}
-
-pub(crate) fn roots(written: Option<&[String]>) -> Result<Option<Vec<PathBuf>>, RestrictionError> {
-    let canonical = |root: &String| {
-        let canonical = Path::new(root).canonicalize();
-        canonical.map_err(|error| RestrictionError::Root { root: root.clone(), error })
-    };
-    non_empty(written)?.map(|roots| roots.iter().map(canonical).collect()).transpose()
-}
-
-fn per_minute(written: Option<u32>) -> Result<Option<u32>, RestrictionError> {
-    match written {
-        Some(limit) if limit == 0 || limit > MOST_PER_MINUTE => Err(RestrictionError::PerMinute),
-        limit => Ok(limit),
-    }
 }
 
 #[cfg(test)]

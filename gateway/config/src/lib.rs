@@ -1,6 +1,7 @@
 //! Configuration: flags override the environment, which overrides the user's file. A repository's file can set less.
 //!
-//! `raw` holds the types of the files as written. [`Config`] is the resolved configuration: checked, with all defaults.
+//! `raw` holds the types of the files as written, and each section's file the two forms of the section. [`Config`] is
+//! the resolved configuration: checked, with all defaults.
 //! Resolving ends before a socket is bound, so that an invalid file never leaves a half-started server. Repositories
 //! are not trusted: a repository's file can only set `context` and `memory`, so that a cloned repository cannot choose
 //! where the user's prompts and keys are sent.

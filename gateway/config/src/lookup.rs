@@ -22,9 +22,6 @@ impl Config {
 
     /// Checks that the `roots` of every key can be served: each is in the served root, in a directory of the configured
     /// `roots`, or above the served root. `served` is the canonical served root, which is known only to a command.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] with the first invalid key and directory.
     pub fn check_key_roots(&self, served: &Path) -> Result<(), ConfigError> {
         for (index, key) in self.keys.iter().enumerate() {
             for root in key.roots.iter().flatten() {

@@ -5,11 +5,12 @@ use std::time::Duration;
 use muninn_reconcile::ReconcilerLimits;
 use muninn_team::records::Durability;
 use muninn_team::store::{DefaultBranchSegments, Destination, StoreSettings};
+use serde::Deserialize;
 
 use super::chosen::chosen;
 use super::chosen_model::ChosenModel;
 use super::invalid::{UnknownValue, invalid};
-use super::{BackendConfig, ConfigError, raw};
+use super::{BackendConfig, ConfigError};
 
 /// The default time without a request after which a conversation counts as finished. It is longer than a coffee break
 /// and shorter than a lunch break.
@@ -21,18 +22,15 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 /// The default size limit of main memory. It holds over a hundred thousand records, which are recalled in milliseconds.
 const MAX_MAIN_BYTES: u64 = 32 << 20;
 
-/// Recording of sessions, and its limits.
+/// Recording of sessions, and its limits. `Memory` documents the keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryConfig {
-    /// Where records are written.
     pub write: MemoryWrite,
     /// Whether whole questions are recorded. If not, only words that the repository contains are.
     pub with_text: bool,
     /// Durability, and the records that recall reads.
     pub store: StoreSettings,
-    /// The time without a request after which a conversation counts as finished.
     pub idle: Duration,
-    /// The most bytes of main memory after pruning.
     pub max_main_bytes: u64,
 }
 
@@ -74,9 +72,7 @@ pub enum EmbedderConfig {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummarizerConfig {
     pub model: ChosenModel,
-    /// The tokens per day (UTC), prompts and answers.
     pub daily_tokens: u32,
-    /// The most tokens of an answer.
     pub max_answer_tokens: u32,
 }
 
@@ -84,11 +80,111 @@ pub struct SummarizerConfig {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReconcilerConfig {
     pub model: ChosenModel,
-    /// The limits of tokens and time.
     pub limits: ReconcilerLimits,
 }
 
-pub(super) fn memory(origin: &str, raw: &raw::Memory) -> Result<MemoryConfig, ConfigError> {
+/// Session memory: recording, its location, and the records that recall reads.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Memory {
+    /// Where records are written: `local` (state directory), `repo` (`.muninn/memory/sessions/`) or `off`.
+    pub(crate) write: Option<String>,
+    /// Recorded part of a question: `terms` (only words that the repository itself contains) or `text`, with stated
+    /// decisions.
+    pub(crate) record: Option<String>,
+    /// When records are flushed to disk with fsync: `segment` (with the finished segment) or `append` (each record).
+    pub(crate) sync: Option<String>,
+    /// Name of the default branch. Absent: `HEAD` of `origin`, else `init.defaultBranch`, `main` or `master`.
+    pub(crate) default_branch: Option<String>,
+    /// Sessions that recall reads on the default branch besides main memory: `own`, `all` or `main` (none).
+    pub(crate) on_default_branch: Option<String>,
+    /// Time without a request after which a conversation counts as finished.
+    pub(crate) idle_ms: Option<u64>,
+    /// Size of `main.jsonl` in bytes that `muninn reconcile --prune` enforces.
+    pub(crate) max_main_bytes: Option<u64>,
+    pub(crate) embedder: Option<Embedder>,
+    pub(crate) summarizer: Option<Summarizer>,
+    pub(crate) reconciler: Option<Reconciler>,
+}
+
+/// The embedder whose vectors recall and short code questions use.
+// Not in a repository's file: an embedder of a backend is sent the repository's text.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Embedder {
+    /// `"static"` (compiled in), `"minilm"` (fetched by `muninn model pull`), or a model of a backend's
+    /// `/v1/embeddings`: `{ backend = "local", model = "nomic-embed-text" }`.
+    pub(crate) model: Option<EmbedderModel>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(untagged, expecting = "an embedder is \"static\", \"minilm\", or { backend = \"...\", model = \"...\" }")]
+pub(crate) enum EmbedderModel {
+    Name(String),
+    Backend(BackendEmbedder),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BackendEmbedder {
+    pub(crate) backend: Option<String>,
+    pub(crate) model: Option<String>,
+}
+
+/// A model that summarizes finished conversations. Without this section no model is called.
+// Not in a repository's file: it sends conversations to a backend, and costs money.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Summarizer {
+    /// Name of the backend. Required.
+    pub(crate) backend: Option<String>,
+    /// Name of the model. Required.
+    pub(crate) model: Option<String>,
+    /// Tokens per day (UTC), prompts and answers together, over all gateways that share the state directory.
+    pub(crate) daily_tokens: Option<u32>,
+    /// Largest answer in tokens.
+    pub(crate) max_answer_tokens: Option<u32>,
+}
+
+/// A model that decides pairs of memories which the rules of `muninn reconcile` leave open. Without this section no
+/// model is called.
+// Not in a repository's file, for the same reasons.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reconciler {
+    /// Name of the backend. Required.
+    pub(crate) backend: Option<String>,
+    /// Name of the model. Required.
+    pub(crate) model: Option<String>,
+    /// Tokens per run, prompts and answers together.
+    pub(crate) run_tokens: Option<u32>,
+    /// Largest answer in tokens.
+    pub(crate) max_answer_tokens: Option<u32>,
+    /// Timeout of one answer. After a timeout the run continues without the model.
+    pub(crate) answer_timeout_ms: Option<u64>,
+}
+
+/// The `[memory]` section of a repository's file.
+// Whether the words of prompts are kept is not for a repository to decide.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RepositoryMemory {
+    /// As in the user's file. `off` in the user's file wins.
+    pub(crate) write: Option<String>,
+    /// As in the user's file.
+    pub(crate) max_main_bytes: Option<u64>,
+    /// As in the user's file.
+    pub(crate) default_branch: Option<String>,
+}
+
+pub(super) fn memory(origin: &str, raw: &Memory) -> Result<MemoryConfig, ConfigError> {
     let unknown =
         |key: &str, value: &str, known: &'static str| Err(invalid(origin, key, UnknownValue::new(value, known)));
     Ok(MemoryConfig {
@@ -131,13 +227,13 @@ pub(super) fn memory_write(origin: &str, value: &str) -> Result<MemoryWrite, Con
 
 pub(super) fn embedder(
     origin: &str,
-    raw: Option<&raw::Embedder>,
+    raw: Option<&Embedder>,
     backends: &[BackendConfig],
 ) -> Result<EmbedderConfig, ConfigError> {
     const SECTION: &str = "memory.embedder.model";
     match raw.and_then(|raw| raw.model.as_ref()) {
         None => Ok(EmbedderConfig::Static),
-        Some(raw::EmbedderModel::Name(name)) => match name.as_str() {
+        Some(EmbedderModel::Name(name)) => match name.as_str() {
             "static" => Ok(EmbedderConfig::Static),
             "minilm" => Ok(EmbedderConfig::MiniLm),
             other => {
@@ -145,7 +241,7 @@ pub(super) fn embedder(
                 Err(invalid(origin, SECTION, UnknownValue::new(other, known)))
             }
         },
-        Some(raw::EmbedderModel::Backend(raw)) => {
+        Some(EmbedderModel::Backend(raw)) => {
             let written = (raw.backend.as_deref(), raw.model.as_deref());
             let chosen = chosen(origin, (SECTION, "embeds"), written, backends)?;
             let missing = || invalid(origin, SECTION, "is missing its backend and model");
@@ -156,7 +252,7 @@ pub(super) fn embedder(
 
 pub(super) fn summarizer(
     origin: &str,
-    raw: Option<&raw::Summarizer>,
+    raw: Option<&Summarizer>,
     backends: &[BackendConfig],
 ) -> Result<Option<SummarizerConfig>, ConfigError> {
     const SECTION: &str = "memory.summarizer";
@@ -174,7 +270,7 @@ pub(super) fn summarizer(
 
 pub(super) fn reconciler(
     origin: &str,
-    raw: Option<&raw::Reconciler>,
+    raw: Option<&Reconciler>,
     backends: &[BackendConfig],
 ) -> Result<Option<ReconcilerConfig>, ConfigError> {
     const SECTION: &str = "memory.reconciler";

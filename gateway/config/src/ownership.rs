@@ -179,9 +179,6 @@ pub(crate) struct OwnDirectory {
 
 impl OwnDirectory {
     /// Examines a directory and those above it. The directory may be a link of the user's to a directory of the user's.
-    ///
-    /// # Errors
-    /// [`OwnershipError`] if another user owns it, can replace it, can write into it, or may have left something in it.
     pub(crate) fn examine(path: &Path, variable: &'static str) -> Result<OwnDirectory, OwnershipError> {
         let path = std::path::absolute(path).map_err(failed(path))?;
         let user = User::of_process();
@@ -225,9 +222,6 @@ impl OwnDirectory {
 
     /// Takes the rights of others away, and returns what was done. Earlier versions, and people, made directories that
     /// others may enter.
-    ///
-    /// # Errors
-    /// [`OwnershipError::Mode`] if that is not possible.
     pub(crate) fn close(&self) -> Result<Option<String>, OwnershipError> {
         let (Some(path), Some(mode)) = (&self.real, self.open) else {
             return Ok(None);

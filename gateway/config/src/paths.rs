@@ -31,9 +31,6 @@ fn from_environment(variable: &str) -> Option<PathBuf> {
 }
 
 /// Returns the path of the user's configuration file, which may not exist.
-///
-/// # Errors
-/// [`ConfigError::NoHome`] without a home directory and without the environment variable.
 pub fn config_file() -> Result<PathBuf, ConfigError> {
     match from_environment(env_vars::CONFIG) {
         Some(path) => Ok(path),
@@ -42,9 +39,6 @@ pub fn config_file() -> Result<PathBuf, ConfigError> {
 }
 
 /// Returns the directory of all programs' configurations of this user.
-///
-/// # Errors
-/// [`ConfigError::NoHome`] without a home directory.
 pub fn user_config_dir() -> Result<PathBuf, ConfigError> {
     let own = strategy(env_vars::CONFIG)?.config_dir();
     Ok(own.parent().unwrap_or(&own).to_owned())
@@ -52,10 +46,6 @@ pub fn user_config_dir() -> Result<PathBuf, ConfigError> {
 
 /// Returns the directory of ledger, receipts and live records, which only the user controls. If others may enter it, that
 /// right is taken away, with a warning in the log.
-///
-/// # Errors
-/// [`ConfigError::NoHome`] without a home directory and without the environment variable;
-/// [`ConfigError::StateDirectory`] if another user owns it, or could replace what is in it.
 pub fn state_dir() -> Result<PathBuf, ConfigError> {
     let StateDir { path, notice } = closed_state_dir()?;
     if let Some(notice) = notice {
@@ -71,9 +61,6 @@ pub struct StateDir {
 }
 
 /// [`state_dir`] without the warning.
-///
-/// # Errors
-/// As [`state_dir`].
 pub fn closed_state_dir() -> Result<StateDir, ConfigError> {
     let path = state_dir_path()?;
     #[cfg(unix)]
@@ -93,9 +80,6 @@ pub fn check_state_dir(path: &Path) -> Result<(), ConfigError> {
 }
 
 /// Returns the path of the state directory, whoever controls it.
-///
-/// # Errors
-/// [`ConfigError::NoHome`] without a home directory and without the environment variable.
 pub fn state_dir_path() -> Result<PathBuf, ConfigError> {
     match from_environment(env_vars::STATE_DIR) {
         Some(path) => Ok(path),
@@ -108,9 +92,6 @@ pub fn state_dir_path() -> Result<PathBuf, ConfigError> {
 
 /// Returns the directory of personal memory, which may not exist: the given one, that of macrodata if it is used, or `personal`
 /// in the user's data directory.
-///
-/// # Errors
-/// [`ConfigError::NoHome`] without a home directory and without the environment variable.
 pub fn personal_dir(given: Option<&Path>) -> Result<PathBuf, ConfigError> {
     let named = given.map(Path::to_owned).or_else(|| from_environment(env_vars::MACRODATA_ROOT));
     if let Some(path) = named {
@@ -149,9 +130,6 @@ pub fn runtime_dir() -> Option<PathBuf> {
 }
 
 /// Returns the directory of models, and of indexes for repositories without `.muninn/`.
-///
-/// # Errors
-/// [`ConfigError::NoHome`] without a home directory and without the environment variable.
 pub fn cache_dir() -> Result<PathBuf, ConfigError> {
     match from_environment(env_vars::CACHE_DIR) {
         Some(path) => Ok(path),
@@ -160,9 +138,6 @@ pub fn cache_dir() -> Result<PathBuf, ConfigError> {
 }
 
 /// Returns the directory of downloaded models, which has a folder for each model.
-///
-/// # Errors
-/// [`ConfigError::NoHome`] without a home directory and without the environment variable.
 pub fn models_dir() -> Result<PathBuf, ConfigError> {
     Ok(cache_dir()?.join("models"))
 }
@@ -184,9 +159,6 @@ pub fn is_initialised(root: &Path) -> bool {
 }
 
 /// Returns the path of a repository's cache without creating it or checking its stamp; see [`repository_cache_dir`].
-///
-/// # Errors
-/// [`ConfigError::NoHome`] without a home directory and without the environment variable.
 pub fn repository_cache_path(root: &Path, common_dir: &Path) -> Result<PathBuf, ConfigError> {
     let main_root = main_root(root, common_dir);
     if is_initialised(main_root) {
@@ -208,9 +180,6 @@ fn main_root<'a>(root: &'a Path, common_dir: &'a Path) -> &'a Path {
 ///
 /// A cache that came with a clone cannot be trusted. A cache of this machine has a stamp, keyed with the secret in the
 /// state directory. If the stamp is missing or wrong, the cache is emptied and gets a new one.
-///
-/// # Errors
-/// [`ConfigError::NoHome`] as above, and [`ConfigError::Read`] if the directory cannot be prepared.
 pub fn repository_cache_dir(root: &Path, common_dir: &Path, state_dir: &Path) -> Result<PathBuf, ConfigError> {
     let directory = repository_cache_path(root, common_dir)?;
     if !is_initialised(main_root(root, common_dir)) {

@@ -5,64 +5,38 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use muninn_repo_tools::is_remote;
+use serde::Deserialize;
 
 use super::invalid::invalid;
-use super::{ConfigError, KeyConfig, raw};
+use super::{ConfigError, KeyConfig};
 
-/// The most tokens that a question gets if the user names none.
-const MAX_TOKENS: u32 = 300;
-/// The days for which signals are kept if the user names none.
-const SIGNALS_DAYS: u32 = 90;
-/// The bounds of an agent's runs if the user names none.
-const MAX_TURNS: u32 = 10;
-const TIMEOUT: Duration = Duration::from_mins(10);
-const MAX_RUNS_PER_HOUR: u32 = 12;
-
-/// Personal memory.
+/// Personal memory. `Personal` documents the keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PersonalConfig {
-    /// Whether personal memory is enabled.
     pub enabled: bool,
-    /// Its directory, if the user names one.
     pub path: Option<PathBuf>,
-    /// The address to which versions are pushed.
     pub git_remote: Option<String>,
-    /// The name of the owner's access key.
     pub key: Option<String>,
-    /// The most tokens of what a question recalls.
     pub max_tokens: u32,
-    /// Whether events of the owner's sessions are logged.
     pub signals: bool,
-    /// The days for which signals are kept.
     pub signals_days: u32,
     /// The agents that reminders may run, by name; only those that are enabled.
     pub agents: BTreeMap<String, AgentConfig>,
 }
 
-/// An agent that reminders may run.
+/// An agent that reminders may run. `PersonalAgent` documents the keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentConfig {
-    /// The program's arguments.
     pub client: AgentClient,
-    /// Whether reminders that a tool made may run it, too.
     pub allow_from_tools: bool,
-    /// The program: a name on the PATH, or an absolute path.
     pub program: String,
-    /// The model, if the user names one.
     pub model: Option<String>,
-    /// The tools that it may use without asking.
     pub allowed_tools: Vec<String>,
-    /// The permission mode or the sandbox.
     pub permission_mode: Option<String>,
-    /// The most turns of a run.
     pub max_turns: u32,
-    /// The most dollars of a run.
     pub max_budget_usd: Option<f64>,
-    /// The time after which a run is ended.
     pub timeout: Duration,
-    /// The most runs of a reminder in an hour.
     pub max_runs_per_hour: u32,
-    /// The variables of the environment that it gets beside the usual ones.
     pub environment: Vec<String>,
 }
 
@@ -75,6 +49,63 @@ pub enum AgentClient {
     Codex,
     /// `opencode run`.
     Opencode,
+}
+
+/// Personal memory: files of one person, outside of every repository.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Personal {
+    /// Whether it is used at all.
+    pub(crate) enabled: Option<bool>,
+    /// Its directory. Default: `$MACRODATA_ROOT`, else `root` in `~/.config/macrodata/config.json`, else `~/.config/macrodata` if
+    /// it exists, else `muninn/personal` in the user's data directory.
+    pub(crate) path: Option<String>,
+    /// Address of the git repository to which versions of it are pushed, or an absolute path. A remote that a file in the
+    /// directory names is not used. Default: nothing is pushed.
+    pub(crate) git_remote: Option<String>,
+    /// Name of the owner's access key. Requests with other keys get nothing of it. Default: no key; your own programs get it if there are no keys.
+    pub(crate) key: Option<String>,
+    /// Most tokens of journal entries and entities that a question gets. 0: none.
+    pub(crate) max_tokens: Option<u32>,
+    /// Whether events of your own sessions are logged: starts and ends, searches, injections, files, errors, reminders.
+    pub(crate) signals: Option<bool>,
+    /// Days for which signals are kept.
+    pub(crate) signals_days: Option<u32>,
+    /// Agents that reminders may run, by their names.
+    #[serde(default)]
+    pub(crate) agents: BTreeMap<String, PersonalAgent>,
+}
+
+/// An agent that reminders may run.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PersonalAgent {
+    /// Whether it may run at all.
+    pub(crate) enabled: Option<bool>,
+    /// Whether reminders that an agent made with a tool may run it, too.
+    pub(crate) allow_from_tools: Option<bool>,
+    /// Its program's arguments: `claude`, `codex` or `opencode`. Default: the name.
+    pub(crate) client: Option<String>,
+    /// The program: a name on the PATH, or an absolute path. Default: the client's name.
+    pub(crate) program: Option<String>,
+    /// The model. Default: the client's.
+    pub(crate) model: Option<String>,
+    /// Tools that it may use without asking (claude).
+    pub(crate) allowed_tools: Option<Vec<String>>,
+    /// Its permission mode (claude: `dontAsk` by default) or sandbox (codex: `read-only` by default).
+    pub(crate) permission_mode: Option<String>,
+    /// Most turns of a run (claude).
+    pub(crate) max_turns: Option<u32>,
+    /// Most dollars of a run (claude).
+    pub(crate) max_budget_usd: Option<f64>,
+    /// Seconds after which a run is ended, unless the reminder says otherwise.
+    pub(crate) timeout_seconds: Option<u64>,
+    /// Most runs of a reminder in an hour, unless the reminder says otherwise.
+    pub(crate) max_runs_per_hour: Option<u32>,
+    /// Variables of the environment that it gets beside the usual ones, such as `ANTHROPIC_API_KEY`.
+    pub(crate) environment: Option<Vec<String>>,
 }
 
 impl AgentClient {
@@ -97,23 +128,7 @@ impl AgentClient {
     }
 }
 
-impl Default for PersonalConfig {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            path: None,
-            git_remote: None,
-            key: None,
-            max_tokens: MAX_TOKENS,
-            signals: false,
-            signals_days: SIGNALS_DAYS,
-            agents: BTreeMap::new(),
-        }
-    }
-}
-
-pub(super) fn personal(origin: &str, raw: &raw::Personal, keys: &[KeyConfig]) -> Result<PersonalConfig, ConfigError> {
-    let default = PersonalConfig::default();
+pub(super) fn personal(origin: &str, raw: &Personal, keys: &[KeyConfig]) -> Result<PersonalConfig, ConfigError> {
     let path = raw.path.as_ref().map(PathBuf::from);
     if path.as_ref().is_some_and(|path| !path.is_absolute()) {
         return Err(invalid(origin, "personal.path", "it must be absolute"));
@@ -128,13 +143,13 @@ pub(super) fn personal(origin: &str, raw: &raw::Personal, keys: &[KeyConfig]) ->
         return Err(invalid(origin, "personal.key", format!("there is no key `{name}`")));
     }
     Ok(PersonalConfig {
-        enabled: raw.enabled.unwrap_or(default.enabled),
+        enabled: raw.enabled.unwrap_or(true),
         path,
         git_remote: raw.git_remote.clone(),
         key: raw.key.clone(),
-        max_tokens: raw.max_tokens.unwrap_or(default.max_tokens),
-        signals: raw.signals.unwrap_or(default.signals),
-        signals_days: raw.signals_days.unwrap_or(default.signals_days),
+        max_tokens: raw.max_tokens.unwrap_or(300),
+        signals: raw.signals.unwrap_or(false),
+        signals_days: raw.signals_days.unwrap_or(90),
         agents: agents(origin, &raw.agents)?,
     })
 }
@@ -147,10 +162,7 @@ fn is_address(remote: &str) -> bool {
     is_remote(remote) && is_somewhere && !names_program
 }
 
-fn agents(
-    origin: &str,
-    raw: &BTreeMap<String, raw::PersonalAgent>,
-) -> Result<BTreeMap<String, AgentConfig>, ConfigError> {
+fn agents(origin: &str, raw: &BTreeMap<String, PersonalAgent>) -> Result<BTreeMap<String, AgentConfig>, ConfigError> {
     let mut agents = BTreeMap::new();
     for (name, raw) in raw {
         let agent = agent(name, raw)
@@ -163,7 +175,7 @@ fn agents(
 }
 
 /// The agent, or the setting that is wrong and why.
-fn agent(name: &str, raw: &raw::PersonalAgent) -> Result<AgentConfig, (&'static str, String)> {
+fn agent(name: &str, raw: &PersonalAgent) -> Result<AgentConfig, (&'static str, String)> {
     let client = AgentClient::named(raw.client.as_deref().unwrap_or(name));
     let client = client.ok_or_else(|| ("client", "write `claude`, `codex` or `opencode`".to_owned()))?;
     // A limit that the client does not have would be none.
@@ -204,10 +216,10 @@ fn agent(name: &str, raw: &raw::PersonalAgent) -> Result<AgentConfig, (&'static 
         model: raw.model.clone(),
         allowed_tools: raw.allowed_tools.clone().unwrap_or_default(),
         permission_mode: raw.permission_mode.clone(),
-        max_turns: raw.max_turns.unwrap_or(MAX_TURNS),
+        max_turns: raw.max_turns.unwrap_or(10),
         max_budget_usd: budget,
-        timeout: raw.timeout_seconds.map_or(TIMEOUT, Duration::from_secs),
-        max_runs_per_hour: raw.max_runs_per_hour.unwrap_or(MAX_RUNS_PER_HOUR),
+        timeout: Duration::from_secs(raw.timeout_seconds.unwrap_or(600)),
+        max_runs_per_hour: raw.max_runs_per_hour.unwrap_or(12),
         environment: raw.environment.clone().unwrap_or_default(),
     })
 }
@@ -220,7 +232,17 @@ mod tests {
     #[test]
     fn settings_are_read_or_named() {
         let of = |text: &str| load_text(text).map(|config| config.personal);
-        assert_eq!(of("").unwrap(), PersonalConfig::default());
+        let default = PersonalConfig {
+            enabled: true,
+            path: None,
+            git_remote: None,
+            key: None,
+            max_tokens: 300,
+            signals: false,
+            signals_days: 90,
+            agents: BTreeMap::new(),
+        };
+        assert_eq!(of("").unwrap(), default);
         let found = of("[personal]\npath = \"/me\"\nmax_tokens = 5\n").unwrap();
         assert_eq!((found.path, found.max_tokens), (Some(PathBuf::from("/me")), 5));
         for (text, named) in [

@@ -1,15 +1,20 @@
 //! The configuration files as written: unknown keys are refused, values are not interpreted.
 //!
-//! [`super::resolve`] checks the values and fills in the defaults. The comments on the fields are user documentation:
-//! `docs/reference/configuration.md` is generated from them (see `reference.rs`).
-
-use std::collections::BTreeMap;
+//! Larger sections are beside their resolved form, such as [`super::explore`]. [`super::resolve`] checks the values and
+//! fills in the defaults: after the types of the whole file, so that an error of a type is reported first. The comments
+//! on the fields are user documentation: `docs/reference/configuration.md` is generated from them (see `reference.rs`).
 
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 #[cfg(test)]
 use serde::Serialize;
+
+use super::explore::Explore;
+use super::journal::Journal;
+use super::memory::{Memory, RepositoryMemory};
+use super::personal::Personal;
+use super::wiki::Wiki;
 
 /// The user's file, `muninn.toml`. `muninn config check` prints its path.
 #[derive(Debug, Default, Deserialize)]
@@ -213,138 +218,6 @@ pub(crate) struct Context {
     pub(crate) threshold: Option<f32>,
 }
 
-/// Session memory: recording, its location, and the records that recall reads.
-#[derive(Debug, Default, Clone, Deserialize)]
-#[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Memory {
-    /// Where records are written: `local` (state directory), `repo` (`.muninn/memory/sessions/`) or `off`.
-    pub(crate) write: Option<String>,
-    /// Recorded part of a question: `terms` (only words that the repository itself contains) or `text`, with stated
-    /// decisions.
-    pub(crate) record: Option<String>,
-    /// When records are flushed to disk with fsync: `segment` (with the finished segment) or `append` (each record).
-    pub(crate) sync: Option<String>,
-    /// Name of the default branch. Absent: `HEAD` of `origin`, else `init.defaultBranch`, `main` or `master`.
-    pub(crate) default_branch: Option<String>,
-    /// Sessions that recall reads on the default branch besides main memory: `own`, `all` or `main` (none).
-    pub(crate) on_default_branch: Option<String>,
-    /// Time without a request after which a conversation counts as finished.
-    pub(crate) idle_ms: Option<u64>,
-    /// Size of `main.jsonl` in bytes that `muninn reconcile --prune` enforces.
-    pub(crate) max_main_bytes: Option<u64>,
-    pub(crate) embedder: Option<Embedder>,
-    pub(crate) summarizer: Option<Summarizer>,
-    pub(crate) reconciler: Option<Reconciler>,
-}
-
-/// The embedder whose vectors recall and short code questions use.
-// Not in a repository's file: an embedder of a backend is sent the repository's text.
-#[derive(Debug, Default, Clone, Deserialize)]
-#[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Embedder {
-    /// `"static"` (compiled in), `"minilm"` (fetched by `muninn model pull`), or a model of a backend's
-    /// `/v1/embeddings`: `{ backend = "local", model = "nomic-embed-text" }`.
-    pub(crate) model: Option<EmbedderModel>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(untagged, expecting = "an embedder is \"static\", \"minilm\", or { backend = \"...\", model = \"...\" }")]
-pub(crate) enum EmbedderModel {
-    Name(String),
-    Backend(BackendEmbedder),
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(crate) struct BackendEmbedder {
-    pub(crate) backend: Option<String>,
-    pub(crate) model: Option<String>,
-}
-
-/// A model that summarizes finished conversations. Without this section no model is called.
-// Not in a repository's file: it sends conversations to a backend, and costs money.
-#[derive(Debug, Default, Clone, Deserialize)]
-#[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Summarizer {
-    /// Name of the backend. Required.
-    pub(crate) backend: Option<String>,
-    /// Name of the model. Required.
-    pub(crate) model: Option<String>,
-    /// Tokens per day (UTC), prompts and answers together, over all gateways that share the state directory.
-    pub(crate) daily_tokens: Option<u32>,
-    /// Largest answer in tokens.
-    pub(crate) max_answer_tokens: Option<u32>,
-}
-
-/// A model that decides pairs of memories which the rules of `muninn reconcile` leave open. Without this section no
-/// model is called.
-// Not in a repository's file, for the same reasons.
-#[derive(Debug, Default, Clone, Deserialize)]
-#[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Reconciler {
-    /// Name of the backend. Required.
-    pub(crate) backend: Option<String>,
-    /// Name of the model. Required.
-    pub(crate) model: Option<String>,
-    /// Tokens per run, prompts and answers together.
-    pub(crate) run_tokens: Option<u32>,
-    /// Largest answer in tokens.
-    pub(crate) max_answer_tokens: Option<u32>,
-    /// Timeout of one answer. After a timeout the run continues without the model.
-    pub(crate) answer_timeout_ms: Option<u64>,
-}
-
-/// The `[memory]` section of a repository's file.
-// Whether the words of prompts are kept is not for a repository to decide.
-#[derive(Debug, Default, Clone, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RepositoryMemory {
-    /// As in the user's file. `off` in the user's file wins.
-    pub(crate) write: Option<String>,
-    /// As in the user's file.
-    pub(crate) max_main_bytes: Option<u64>,
-    /// As in the user's file.
-    pub(crate) default_branch: Option<String>,
-}
-
-/// Exploring with a model (the deep lane).
-// Not in a repository's file: it sends requests, and they cost money.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Explore {
-    /// When a model explores if the request does not ask for it: `off`, `background` (each question, for the next
-    /// turn), `auto` (questions with weak ranking results, for the next turn) or `inline` (each question, which waits).
-    pub(crate) mode: Option<String>,
-    /// Backend of the explorer. Absent: the request's own. Required for `background` and `auto`.
-    pub(crate) backend: Option<String>,
-    /// Model of the explorer. Absent: the request's own. Required for `background` and `auto`.
-    pub(crate) model: Option<String>,
-    /// Time budget of one exploration, its child explorations included.
-    pub(crate) deadline_ms: Option<u64>,
-    /// Token budget of one exploration, prompts and answers of all turns together.
-    pub(crate) tokens: Option<u32>,
-    /// Tool calls of one exploration.
-    pub(crate) calls: Option<u32>,
-    /// Nesting depth of child explorations; 0 disables them.
-    pub(crate) depth: Option<u32>,
-    /// Turns of one exploration.
-    pub(crate) turns: Option<u32>,
-    /// Token budget for places that the explorer cited, in addition to the budget in `[context]`.
-    pub(crate) pack_tokens: Option<u32>,
-    /// Largest answer of one turn in tokens.
-    pub(crate) max_answer_tokens: Option<u32>,
-    /// `auto`, or `required` to force tool calls. Some servers refuse `required`.
-    pub(crate) tool_choice: Option<String>,
-}
-
 /// The hooks of coding agents that do not send their requests through Muninn.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
@@ -359,62 +232,6 @@ pub(crate) struct Hooks {
     pub(crate) daemon_idle_minutes: Option<u64>,
 }
 
-/// The team's wiki: linked Markdown pages.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Wiki {
-    /// Folder of the pages. A relative path is below the root of each repository.
-    pub(crate) path: Option<String>,
-    /// Which half of `[[a|b]]` is the target: `obsidian` (the first), `mind-map` (the second) or `auto` (the one that
-    /// names a page).
-    pub(crate) link_style: Option<String>,
-    /// When a conversation begins with the digest: `auto` (if the wiki has at least five pages), `always` or `never`.
-    pub(crate) digest_in_prompt: Option<String>,
-    #[serde(default)]
-    pub(crate) digest: WikiDigest,
-}
-
-/// The digest of the wiki.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WikiDigest {
-    /// Number of terms.
-    pub(crate) cloud_size: Option<usize>,
-    /// Number of recently used pages.
-    pub(crate) recents_size: Option<usize>,
-    /// Pause between two countings of the terms of a wiki that changes, such as `5m`; at least `30s`.
-    pub(crate) cloud_refresh: Option<String>,
-    /// Words that are no terms, besides the stop words of the wiki's languages.
-    pub(crate) stopwords_extra: Option<Vec<String>>,
-    /// Size above which the digest is trimmed, in bytes. 0 or less: no trimming.
-    pub(crate) max_render_bytes: Option<i64>,
-}
-
-/// The git journal: sections whose entries are commits.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Journal {
-    /// Repository of its own, bare or not, made if it is missing. Default: the ref `refs/muninn/journal` of each repository.
-    pub(crate) path: Option<String>,
-    /// Author of entries, `NAME <ADDRESS>`. Default: that of git's configuration.
-    pub(crate) author: Option<String>,
-    /// Whether a write is refused if any section has changed since its writer read one, not only the section that it writes.
-    pub(crate) strict: Option<bool>,
-    /// Whether `git gc --auto` packs a repository of its own in the background. In the user's repository nothing runs.
-    pub(crate) auto_gc: Option<bool>,
-    /// Backend of `model`. Default: no model merges overviews.
-    pub(crate) backend: Option<String>,
-    /// Model that merges two overviews of a section when it is asked to.
-    pub(crate) model: Option<String>,
-    /// Most tokens of the merged overview.
-    pub(crate) max_answer_tokens: Option<u32>,
-    #[serde(default)]
-    pub(crate) search: JournalSearch,
-}
-
 /// The worklog: `JOURNAL.md` in the root of each worktree that was set up with `muninn init`.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
@@ -426,63 +243,6 @@ pub(crate) struct Worklog {
     pub(crate) track: Option<bool>,
 }
 
-/// Personal memory: files of one person, outside of every repository.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Personal {
-    /// Whether it is used at all.
-    pub(crate) enabled: Option<bool>,
-    /// Its directory. Default: `$MACRODATA_ROOT`, else `root` in `~/.config/macrodata/config.json`, else `~/.config/macrodata` if
-    /// it exists, else `muninn/personal` in the user's data directory.
-    pub(crate) path: Option<String>,
-    /// Address of the git repository to which versions of it are pushed, or an absolute path. A remote that a file in the
-    /// directory names is not used. Default: nothing is pushed.
-    pub(crate) git_remote: Option<String>,
-    /// Name of the owner's access key. Requests with other keys get nothing of it. Default: no key; your own programs get it if there are no keys.
-    pub(crate) key: Option<String>,
-    /// Most tokens of journal entries and entities that a question gets. 0: none.
-    pub(crate) max_tokens: Option<u32>,
-    /// Whether events of your own sessions are logged: starts and ends, searches, injections, files, errors, reminders.
-    pub(crate) signals: Option<bool>,
-    /// Days for which signals are kept.
-    pub(crate) signals_days: Option<u32>,
-    /// Agents that reminders may run, by their names.
-    #[serde(default)]
-    pub(crate) agents: BTreeMap<String, PersonalAgent>,
-}
-
-/// An agent that reminders may run.
-#[derive(Debug, Default, Clone, Deserialize)]
-#[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PersonalAgent {
-    /// Whether it may run at all.
-    pub(crate) enabled: Option<bool>,
-    /// Whether reminders that an agent made with a tool may run it, too.
-    pub(crate) allow_from_tools: Option<bool>,
-    /// Its program's arguments: `claude`, `codex` or `opencode`. Default: the name.
-    pub(crate) client: Option<String>,
-    /// The program: a name on the PATH, or an absolute path. Default: the client's name.
-    pub(crate) program: Option<String>,
-    /// The model. Default: the client's.
-    pub(crate) model: Option<String>,
-    /// Tools that it may use without asking (claude).
-    pub(crate) allowed_tools: Option<Vec<String>>,
-    /// Its permission mode (claude: `dontAsk` by default) or sandbox (codex: `read-only` by default).
-    pub(crate) permission_mode: Option<String>,
-    /// Most turns of a run (claude).
-    pub(crate) max_turns: Option<u32>,
-    /// Most dollars of a run (claude).
-    pub(crate) max_budget_usd: Option<f64>,
-    /// Seconds after which a run is ended, unless the reminder says otherwise.
-    pub(crate) timeout_seconds: Option<u64>,
-    /// Most runs of a reminder in an hour, unless the reminder says otherwise.
-    pub(crate) max_runs_per_hour: Option<u32>,
-    /// Variables of the environment that it gets beside the usual ones, such as `ANTHROPIC_API_KEY`.
-    pub(crate) environment: Option<Vec<String>>,
-}
-
 /// The worklog of a repository.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -490,25 +250,6 @@ pub(crate) struct PersonalAgent {
 pub(crate) struct RepositoryWorklog {
     /// Whether git tracks `JOURNAL.md`. Otherwise it is added to `.git/info/exclude`.
     pub(crate) track: Option<bool>,
-}
-
-/// The search of the git journal.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(crate) struct JournalSearch {
-    /// Most results.
-    pub(crate) max_results: Option<usize>,
-    /// Score that a new entry needs, from 0 to 1.
-    pub(crate) default_salience_threshold: Option<f32>,
-    /// Days after which the salience of an entry is half as large: an old entry needs a better match.
-    pub(crate) half_life_days: Option<f64>,
-    /// Least salience, from 0 to 1.
-    pub(crate) minimum_salience: Option<f64>,
-    /// Weight of the context of the work.
-    pub(crate) context_weight: Option<f32>,
-    /// Weight of the content.
-    pub(crate) content_weight: Option<f32>,
 }
 
 /// Sizes and times that bound every request.

@@ -36,9 +36,6 @@ pub struct Overrides {
 }
 
 /// Reads the user's configuration and resolves every value.
-///
-/// # Errors
-/// [`ConfigError`] with the file or variable, the key and the fix.
 pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
     let named = overrides.config.clone().or_else(|| std::env::var_os(env_vars::CONFIG).map(PathBuf::from));
     let path = match &named {
@@ -97,10 +94,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
 
 /// Applies a repository's `.muninn/config.toml` to the user's context and memory settings.
 ///
-/// # Errors
-/// [`ConfigError::NotForRepositories`] if the file sets a key that is reserved for the user's file;
-/// [`ConfigError::Read`], [`ConfigError::Parse`] or [`ConfigError::Value`] if it is unreadable or invalid. The caller
-/// then continues with the user's settings, because a repository must not stop the gateway.
+/// After an error the caller continues with the user's settings, because a repository must not stop the gateway.
 pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, MemoryConfig, WorklogConfig), ConfigError> {
     let path = root.join(".muninn").join("config.toml");
     let Some(text) = files::read(&path, Links::Refuse)? else {
@@ -142,24 +136,22 @@ fn refuse_reserved_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
     let Ok(table) = text.parse::<toml::Table>() else {
         return Ok(());
     };
-    const RESERVED: [&str; 15] = [
-        "backends", "mcp", "routes", "keys", "explore", "hooks", "wiki", "journal", "personal", "listen",
-        "allowed_hosts", "roots", "discover", "limits", "test",
+    // In the order of the keys of a table, which is sorted.
+    const RESERVED: [&str; 19] = [
+        "allowed_hosts", "backends", "discover", "explore", "hooks", "journal", "keys", "limits", "listen", "mcp",
+        "personal", "roots", "routes", "test", "wiki", "memory.embedder", "memory.summarizer", "memory.reconciler",
+        "worklog.enabled",
     ];
-    let top_level = table.keys().find(|key| RESERVED.contains(&key.as_str())).cloned();
-    let in_memory = || {
-        let memory = table.get("memory")?.as_table()?;
-        let key = ["embedder", "summarizer", "reconciler"].into_iter().find(|key| memory.contains_key(*key))?;
-        Some(format!("memory.{key}"))
-    };
-    let in_worklog = || {
-        let enabled = table.get("worklog")?.get("enabled");
-        enabled.map(|_| "worklog.enabled".to_owned())
-    };
-    match top_level.or_else(in_memory).or_else(in_worklog) {
-        Some(key) => Err(ConfigError::NotForRepositories { path: path.to_owned(), key }),
-        None => Ok(()),
+    for key in RESERVED {
+        let is_set = match key.split_once('.') {
+            None => table.contains_key(key),
+            Some((section, key)) => table.get(section).is_some_and(|section| section.get(key).is_some()),
+        };
+        if is_set {
+            return Err(ConfigError::NotForRepositories { path: path.to_owned(), key: key.to_owned() });
+        }
     }
+    Ok(())
 }
 
 fn listen(overrides: &Overrides, file: &UserFile, origin: &str) -> Result<SocketAddr, ConfigError> {

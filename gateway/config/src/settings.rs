@@ -68,4 +68,6 @@ pub struct TestConfig {
 }
 
 #[cfg(test)]
+mod error_order;
+#[cfg(test)]
 mod reference;

@@ -5,21 +5,19 @@ use std::time::Duration;
 
 use muninn_notebooks::wiki::{LinkStyle, MOST_BYTES};
 use muninn_team::knowledge;
+use serde::Deserialize;
 
+use super::ConfigError;
 use super::invalid::invalid;
-use super::{ConfigError, raw};
 
 /// The shortest pause between two countings of a wiki's terms.
 const SHORTEST_REFRESH: Duration = Duration::from_secs(30);
 
-/// The team's wiki.
+/// The team's wiki. `Wiki` documents the keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WikiConfig {
-    /// The folder of the pages. A relative path is below the root of each worktree.
     pub path: PathBuf,
-    /// The order of the halves of `[[a|b]]`.
     pub link_style: LinkStyle,
-    /// When the digest is part of a preamble.
     pub digest_in_prompt: DigestInPrompt,
     pub digest: DigestConfig,
 }
@@ -35,46 +33,50 @@ pub enum DigestInPrompt {
     Never,
 }
 
-/// The digest of a wiki.
+/// The digest of a wiki. `WikiDigest` documents the keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DigestConfig {
-    /// The number of terms.
     pub cloud_size: usize,
-    /// The number of pages in use.
     pub recents_size: usize,
-    /// The pause between two countings of the terms of a wiki that changes.
     pub cloud_refresh: Duration,
-    /// Words that are no terms, besides the stop words.
     pub stopwords_extra: Vec<String>,
-    /// The size above which the Markdown is trimmed, in bytes; 0 for no trimming.
     pub max_render_bytes: usize,
 }
 
-impl Default for DigestConfig {
-    fn default() -> Self {
-        Self {
-            cloud_size: 50,
-            recents_size: 20,
-            cloud_refresh: Duration::from_mins(5),
-            stopwords_extra: Vec::new(),
-            max_render_bytes: MOST_BYTES,
-        }
-    }
+/// The team's wiki: linked Markdown pages.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wiki {
+    /// Folder of the pages. A relative path is below the root of each repository.
+    pub(crate) path: Option<String>,
+    /// Which half of `[[a|b]]` is the target: `obsidian` (the first), `mind-map` (the second) or `auto` (the one that
+    /// names a page).
+    pub(crate) link_style: Option<String>,
+    /// When a conversation begins with the digest: `auto` (if the wiki has at least five pages), `always` or `never`.
+    pub(crate) digest_in_prompt: Option<String>,
+    #[serde(default)]
+    pub(crate) digest: WikiDigest,
 }
 
-impl Default for WikiConfig {
-    fn default() -> Self {
-        Self {
-            path: PathBuf::from(knowledge::ROOT),
-            link_style: LinkStyle::Auto,
-            digest_in_prompt: DigestInPrompt::Auto,
-            digest: DigestConfig::default(),
-        }
-    }
+/// The digest of the wiki.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WikiDigest {
+    /// Number of terms.
+    pub(crate) cloud_size: Option<usize>,
+    /// Number of recently used pages.
+    pub(crate) recents_size: Option<usize>,
+    /// Pause between two countings of the terms of a wiki that changes, such as `5m`; at least `30s`.
+    pub(crate) cloud_refresh: Option<String>,
+    /// Words that are no terms, besides the stop words of the wiki's languages.
+    pub(crate) stopwords_extra: Option<Vec<String>>,
+    /// Size above which the digest is trimmed, in bytes. 0 or less: no trimming.
+    pub(crate) max_render_bytes: Option<i64>,
 }
 
-pub(super) fn wiki(origin: &str, raw: &raw::Wiki) -> Result<WikiConfig, ConfigError> {
-    let default = WikiConfig::default();
+pub(super) fn wiki(origin: &str, raw: &Wiki) -> Result<WikiConfig, ConfigError> {
     let link_style = match raw.link_style.as_deref() {
         None | Some("auto") => LinkStyle::Auto,
         Some("obsidian") => LinkStyle::Obsidian,
@@ -94,15 +96,14 @@ pub(super) fn wiki(origin: &str, raw: &raw::Wiki) -> Result<WikiConfig, ConfigEr
         }
     };
     Ok(WikiConfig {
-        path: raw.path.as_ref().map_or(default.path, PathBuf::from),
+        path: PathBuf::from(raw.path.as_deref().unwrap_or(knowledge::ROOT)),
         link_style,
         digest_in_prompt,
         digest: digest(origin, &raw.digest)?,
     })
 }
 
-fn digest(origin: &str, raw: &raw::WikiDigest) -> Result<DigestConfig, ConfigError> {
-    let default = DigestConfig::default();
+fn digest(origin: &str, raw: &WikiDigest) -> Result<DigestConfig, ConfigError> {
     let refresh = raw.cloud_refresh.as_deref().map(|written| {
         let parsed: Option<Duration> = written.parse().ok().and_then(|time: jiff::SignedDuration| time.try_into().ok());
         parsed.ok_or_else(|| {
@@ -111,13 +112,13 @@ fn digest(origin: &str, raw: &raw::WikiDigest) -> Result<DigestConfig, ConfigErr
         })
     });
     Ok(DigestConfig {
-        cloud_size: raw.cloud_size.unwrap_or(default.cloud_size),
-        recents_size: raw.recents_size.unwrap_or(default.recents_size),
-        cloud_refresh: refresh.transpose()?.unwrap_or(default.cloud_refresh).max(SHORTEST_REFRESH),
+        cloud_size: raw.cloud_size.unwrap_or(50),
+        recents_size: raw.recents_size.unwrap_or(20),
+        cloud_refresh: refresh.transpose()?.unwrap_or(Duration::from_mins(5)).max(SHORTEST_REFRESH),
         stopwords_extra: raw.stopwords_extra.clone().unwrap_or_default(),
         max_render_bytes: match raw.max_render_bytes {
             Some(bytes) => usize::try_from(bytes).unwrap_or_default(),
-            None => default.max_render_bytes,
+            None => MOST_BYTES,
         },
     })
 }
@@ -129,7 +130,19 @@ mod tests {
 
     #[test]
     fn settings_are_read_and_absent_ones_default() {
-        assert_eq!(load_text("").unwrap().wiki, WikiConfig::default());
+        let default = WikiConfig {
+            path: PathBuf::from(knowledge::ROOT),
+            link_style: LinkStyle::Auto,
+            digest_in_prompt: DigestInPrompt::Auto,
+            digest: DigestConfig {
+                cloud_size: 50,
+                recents_size: 20,
+                cloud_refresh: Duration::from_mins(5),
+                stopwords_extra: Vec::new(),
+                max_render_bytes: MOST_BYTES,
+            },
+        };
+        assert_eq!(load_text("").unwrap().wiki, default);
         let text = "[wiki]\npath = \"docs\"\nlink_style = \"mind-map\"\ndigest_in_prompt = \"never\"\n[wiki.digest]\n\
             cloud_size = 9\ncloud_refresh = \"1s\"\nstopwords_extra = [\"TODO\"]\nmax_render_bytes = -1\n";
         let wiki = load_text(text).unwrap().wiki;
@@ -140,7 +153,7 @@ mod tests {
             cloud_refresh: SHORTEST_REFRESH,
             stopwords_extra: vec!["TODO".to_owned()],
             max_render_bytes: 0,
-            ..DigestConfig::default()
+            recents_size: 20,
         };
         assert_eq!(wiki.digest, expected);
     }

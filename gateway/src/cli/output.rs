@@ -226,6 +226,27 @@ pub(crate) fn value<T: serde::Serialize + ?Sized>(json: bool, value: &T, text: i
     if json { self::json(value) } else { print(&sanitize(&text(value))) }
 }
 
+/// Formats rows in columns, two spaces apart, each as wide as its widest cell. `pad` aligns a cell in its column. The last
+/// cell of a row stays as it is.
+pub(crate) fn table<const CELLS: usize>(rows: &[[String; CELLS]], pad: fn(&str, usize) -> String) -> String {
+    let mut text = String::new();
+    let mut widths = [0; CELLS];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    for row in rows {
+        for (cell, width) in row[..CELLS - 1].iter().zip(widths) {
+            text.push_str(&pad(cell, width));
+            text.push_str("  ");
+        }
+        text.push_str(&row[CELLS - 1]);
+        text.push('\n');
+    }
+    text
+}
+
 /// Formats a count with its noun: `1 file`, `2 files`.
 pub(crate) fn plural(count: usize, word: &str) -> String {
     match word.strip_suffix("ry") {

@@ -42,9 +42,9 @@ impl Stats {
     }
 }
 
-const HEADINGS: [&str; 14] = [
+const HEADINGS: [&str; 15] = [
     "requests", "questions", "packs", "tokens", "replayed", "price", "expected", "measured", "realised", "net", "used",
-    "lost", "spared", "explore ms",
+    "lost", "spared", "explore ms", "repository",
 ];
 
 /// The sums as a table with a line for each repository, and notes.
@@ -57,22 +57,10 @@ fn text(sums: &Sums) -> String {
         Some(oldest) => text.push_str(&format!("; receipts reach back to {} only", output::local_time(oldest))),
     }
     text.push_str("\n\n");
-    let mut rows: Vec<([String; HEADINGS.len()], &str)> = vec![(HEADINGS.map(str::to_owned), "repository")];
-    rows.extend(sums.repositories.iter().map(|one| (cells(&one.counts), one.worktree.as_str())));
-    rows.push((cells(&sums.total), "total"));
-    let mut widths = [0; HEADINGS.len()];
-    for (cells, _) in &rows {
-        for (width, cell) in widths.iter_mut().zip(cells) {
-            *width = cell.len().max(*width);
-        }
-    }
-    for (cells, name) in &rows {
-        for (cell, width) in cells.iter().zip(widths) {
-            text.push_str(&format!("{cell:>width$}  "));
-        }
-        text.push_str(&output::sanitize_field(name));
-        text.push('\n');
-    }
+    let mut rows = vec![HEADINGS.map(str::to_owned)];
+    rows.extend(sums.repositories.iter().map(|one| row(&one.counts, &one.worktree)));
+    rows.push(row(&sums.total, "total"));
+    text.push_str(&output::table(&rows, |cell, width| format!("{cell:>width$}")));
     text.push_str(
         "\nPrice, gains and net are in input tokens that are not cached. Measured packs are maps whose turn is over: used\n\
          ones led to a file that was read or edited, lost ones gained less than their price. Net covers measured packs.\n\
@@ -81,7 +69,7 @@ fn text(sums: &Sums) -> String {
     text
 }
 
-fn cells(counts: &Counts) -> [String; HEADINGS.len()] {
+fn row(counts: &Counts, name: &str) -> [String; HEADINGS.len()] {
     [
         counts.requests.to_string(),
         counts.questions.to_string(),
@@ -97,6 +85,7 @@ fn cells(counts: &Counts) -> [String; HEADINGS.len()] {
         counts.lost.to_string(),
         counts.spared_share.map_or_else(|| "-".to_owned(), |share| format!("{:.0}%", share * 100.0)),
         counts.explore_ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1}")),
+        output::sanitize_field(name),
     ]
 }
 

@@ -41,9 +41,6 @@ impl fmt::Display for KeyHash {
 }
 
 /// Generates a key and its hash.
-///
-/// # Errors
-/// Returns an error if the system provides no random bytes.
 pub fn generate() -> Result<(Secret, KeyHash), getrandom::Error> {
     let mut bits = [0; BYTES];
     getrandom::fill(&mut bits)?;

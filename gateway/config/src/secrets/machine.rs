@@ -6,9 +6,6 @@ use std::path::Path;
 use muninn_base::private_file;
 
 /// Returns the 32 bytes of the state directory's `secret` file, which is created on first use.
-///
-/// # Errors
-/// Returns an error if the file can neither be read nor created, or is not 32 bytes long.
 pub fn machine_secret(state_dir: &Path) -> std::io::Result<[u8; 32]> {
     let path = state_dir.join("secret");
     if let Some(secret) = read(&path)? {

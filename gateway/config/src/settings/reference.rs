@@ -9,8 +9,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::super::raw;
-use crate::load_text;
+use crate::{explore, journal, load_text, memory, personal, raw, wiki};
 
 /// A file with all sections and only their required keys.
 const MINIMAL: &str = "[[backends]]\nname = \"a\"\nurl = \"http://a\"\ndialect = \"chat\"\n\
@@ -75,7 +74,7 @@ fn defaults() -> Value {
             tokens_per_conversation: Some(context.tokens_per_conversation),
             threshold: context.threshold,
         },
-        memory: raw::Memory {
+        memory: memory::Memory {
             write: word(&memory.write),
             record: Some(if memory.with_text { "text" } else { "terms" }.to_owned()),
             sync: word(&memory.store.durability),
@@ -83,14 +82,16 @@ fn defaults() -> Value {
             on_default_branch: word(&memory.store.default_branch_segments),
             idle_ms: millis(memory.idle),
             max_main_bytes: Some(memory.max_main_bytes),
-            embedder: Some(raw::Embedder { model: Some(raw::EmbedderModel::Name(word(&config.embedder).unwrap())) }),
-            summarizer: Some(raw::Summarizer {
+            embedder: Some(memory::Embedder {
+                model: Some(memory::EmbedderModel::Name(word(&config.embedder).unwrap())),
+            }),
+            summarizer: Some(memory::Summarizer {
                 backend: None,
                 model: None,
                 daily_tokens: Some(summarizer.daily_tokens),
                 max_answer_tokens: Some(summarizer.max_answer_tokens),
             }),
-            reconciler: Some(raw::Reconciler {
+            reconciler: Some(memory::Reconciler {
                 backend: None,
                 model: None,
                 run_tokens: u32::try_from(reconciler.tokens).ok(),
@@ -103,11 +104,11 @@ fn defaults() -> Value {
             deadline_ms: millis(config.hooks.deadline),
             daemon_idle_minutes: Some(config.hooks.daemon_idle.as_secs() / 60),
         },
-        wiki: raw::Wiki {
+        wiki: wiki::Wiki {
             path: config.wiki.path.to_str().map(str::to_owned),
             link_style: word(&config.wiki.link_style),
             digest_in_prompt: word(&config.wiki.digest_in_prompt),
-            digest: raw::WikiDigest {
+            digest: wiki::WikiDigest {
                 cloud_size: Some(config.wiki.digest.cloud_size),
                 recents_size: Some(config.wiki.digest.recents_size),
                 cloud_refresh: Some(format!("{}m", config.wiki.digest.cloud_refresh.as_secs() / 60)),
@@ -116,7 +117,7 @@ fn defaults() -> Value {
             },
         },
         worklog: raw::Worklog { enabled: Some(config.worklog.enabled), track: Some(config.worklog.track) },
-        personal: raw::Personal {
+        personal: personal::Personal {
             enabled: Some(config.personal.enabled),
             path: None,
             git_remote: None,
@@ -126,7 +127,7 @@ fn defaults() -> Value {
             signals_days: Some(config.personal.signals_days),
             agents: BTreeMap::new(),
         },
-        journal: raw::Journal {
+        journal: journal::Journal {
             path: None,
             author: None,
             strict: Some(config.journal.strict),
@@ -134,7 +135,7 @@ fn defaults() -> Value {
             backend: None,
             model: None,
             max_answer_tokens: Some(config.journal.max_answer_tokens),
-            search: raw::JournalSearch {
+            search: journal::JournalSearch {
                 max_results: Some(config.journal.search.max_results),
                 default_salience_threshold: Some(config.journal.search.default_salience_threshold),
                 half_life_days: Some(config.journal.search.half_life_days),
@@ -143,7 +144,7 @@ fn defaults() -> Value {
                 content_weight: Some(config.journal.search.content_weight),
             },
         },
-        explore: raw::Explore {
+        explore: explore::Explore {
             mode: word(&explore.mode),
             backend: None,
             model: None,

@@ -24,7 +24,7 @@ pub struct Reminders {
 }
 
 /// The settings that may change while a process runs.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ReminderSettings {
     /// `[personal]`.
     pub config: PersonalConfig,

@@ -30,7 +30,7 @@ impl List {
             output::note("there are no knowledge pages; `muninn knowledge new TITLE` creates one");
         } else {
             let rows: Vec<[String; 5]> = files.iter().map(row).collect();
-            output::print(&table(&rows));
+            output::print(&output::table(&rows, |cell, width| format!("{cell:<width$}")));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -46,18 +46,4 @@ fn row(file: &ListedFile) -> [String; 5] {
     let path = file.path.printed().into_owned();
     let sections = output::plural(file.sections, "section");
     [path, word(&file.kind), about, confidence, sections]
-}
-
-/// Formats rows in columns, each as wide as its widest cell.
-fn table(rows: &[[String; 5]]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3].map(width);
-    let mut text = String::new();
-    for row in rows {
-        for (cell, width) in row.iter().zip(widths) {
-            text.push_str(&format!("{cell:width$}  "));
-        }
-        text.push_str(&format!("{}\n", row[4]));
-    }
-    text
 }

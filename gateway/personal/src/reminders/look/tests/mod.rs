@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use muninn_config::AgentClient;
+use muninn_config::{AgentClient, load_text};
 use muninn_notebooks::personal::{NewReminder, ReminderExtras};
 use tempfile::TempDir;
 
@@ -33,7 +33,8 @@ impl Desk {
         let root = folder.path().join("me");
         let personal = Arc::new(Personal::new(&root, clock.clone()));
         personal.set_up(&Default::default()).unwrap();
-        Desk { folder, clock, personal, settings: ReminderSettings::default(), maker: Maker::Person }
+        let settings = ReminderSettings { config: load_text("").unwrap().personal, gateway: None };
+        Desk { folder, clock, personal, settings, maker: Maker::Person }
     }
 
     /// Has agent `claude` run a shell script.
