@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::ToolNames;
-use super::super::request::{Dropped, Message, OutputShape, Part, Request, Speaker};
+use super::super::request::{Dropped, Message, OutputShape, Part, Request};
 use super::blocks::{Block, Turn, text_block};
 use super::capabilities::{Capabilities, MAX_TOKENS, Thinking, ThinkingPlan};
 use super::markers;
@@ -67,12 +67,7 @@ struct Metadata<'r> {
 /// Writes a request. Fields that the format cannot express are counted in `dropped`.
 pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
     let capabilities = Capabilities::of(&request.model);
-    let leading = request
-        .messages
-        .iter()
-        .position(|message| message.speaker != Speaker::System)
-        .unwrap_or(request.messages.len());
-    let (system, conversation) = request.messages.split_at(leading);
+    let (system, conversation) = request.split_system();
     let mut system = self::system(system, dropped);
     let mut messages = turns(conversation, dropped, names);
     let plan = ThinkingPlan::new(
@@ -155,7 +150,7 @@ fn metadata<'r>(request: &'r Request<'_>, dropped: &mut Dropped) -> Option<Metad
 mod tests {
     use std::borrow::Cow;
 
-    use super::super::super::request::{Reasoning, Sampling};
+    use super::super::super::request::{Reasoning, Sampling, Speaker};
     use super::super::read_request;
     use super::*;
     use crate::scan::Body;
