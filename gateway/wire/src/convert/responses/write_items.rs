@@ -205,7 +205,7 @@ impl<'a> Items<'a, '_> {
     /// Writes an output for the calls that have none before the model's next message. Later messages are not
     /// considered, so that an appended conversation keeps its beginning.
     fn close_calls(&mut self, following: &[Message<'_>]) {
-        if following.first().is_some_and(|next| next.speaker == Speaker::Assistant) {
+        if self.open.is_empty() || following.first().is_some_and(|next| next.speaker == Speaker::Assistant) {
             return;
         }
         let turn = following.iter().take_while(|message| message.speaker != Speaker::Assistant);
