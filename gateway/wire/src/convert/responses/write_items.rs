@@ -238,6 +238,7 @@ impl<'a> Items<'a, '_> {
     }
 }
 
+/// Marks the content of a failed result.
 fn mark_error(parts: &mut Vec<Input<'_>>) {
     match parts.first_mut() {
         Some(Input::Text { text }) => {
