@@ -148,6 +148,17 @@ fn conversation(from: WireFormat, to: WireFormat, body: &str) -> String {
 }
 
 #[test]
+fn body_that_is_not_an_answer_has_no_end() {
+    for (format, _) in FORMATS {
+        for body in ["", "null", "[]", "{}", r#"{"choices":[]}"#, "<html>"] {
+            let mut events = Vec::new();
+            reader(format).whole(body, &mut events);
+            assert!(!events.contains(&Event::End), "{format:?}: {body}");
+        }
+    }
+}
+
+#[test]
 fn damaged_streams_keep_the_grammar_of_events() {
     for (format, name) in FORMATS {
         for (case, stream) in sources(name, "stream") {

@@ -1,7 +1,7 @@
 //! Tests of requests.
 
 use super::super::super::golden::sources;
-use super::super::super::request::Dropped;
+use super::super::super::request::{Dropped, Request, Speaker};
 use super::super::super::{AnswerContext, ConvertError, Converted, SpecialKind};
 use super::super::read_request;
 use crate::WireFormat;
@@ -25,12 +25,21 @@ fn special_tools_are_recorded() {
     assert_eq!(special("codex_tool_search")["tool_search"].kind, SpecialKind::Search);
 }
 
+fn read(body: &str) -> Request<'_> {
+    let body = Body::of(body.trim(), "input").unwrap();
+    read_request(body, &mut Dropped::default(), &mut AnswerContext::default()).unwrap()
+}
+
 #[test]
 fn choice_without_tools_is_dropped() {
-    let hosted = golden("hosted_tools_and_their_items");
-    let read = Body::of(hosted.trim(), "input").unwrap();
-    let request = read_request(read, &mut Dropped::default(), &mut AnswerContext::default()).unwrap();
-    assert_eq!(request.tool_choice, None);
+    assert_eq!(read(&golden("hosted_tools_and_their_items")).tool_choice, None);
+}
+
+#[test]
+fn items_of_one_answer_are_one_message() {
+    let sealed = golden("foreign_sealed_reasoning");
+    let speakers: Vec<_> = read(&sealed).messages.iter().map(|message| message.speaker).collect();
+    assert_eq!(speakers, [Speaker::User, Speaker::Assistant, Speaker::User]);
 }
 
 #[test]
