@@ -3,6 +3,7 @@
 //! `golden/FORMAT/{request,answer,stream}/` hold the sources, `golden/converted/` the results. People reviewed the
 //! results; these tests check that they do not change. They also check that each result is well-formed: requests and
 //! answers are read by the reader of their format and by async-openai's types if there are any, streams event by event.
+//! The other tests take the sources of all formats too: shortened conversations, damaged streams.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
