@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use super::super::ParseError;
 use super::super::scan::{Element, Members, elements};
 use super::super::surrogates::well_formed;
+use super::json_str::JsonStr;
 
 /// The result of a call that the client sends no result for. Backends require one for every call.
 pub(crate) const NO_RESULT: &str = "[no result: the call was interrupted]";
@@ -41,6 +42,15 @@ pub(crate) fn raw_result(content: Option<&RawValue>) -> Option<&str> {
     let is_part = || Members::of(content).is_some_and(|members| members.text("type").is_some());
     let is_read = content == "null" || content.starts_with(['"', '[']) || is_part();
     (!is_read).then_some(content)
+}
+
+/// Returns a failed result's text with `Error:` before it, for formats without a field for errors. `None` if the text
+/// starts with that word. `trim` removes what may stand before the word.
+pub(crate) fn marked_as_error(text: &JsonStr<'_>, trim: impl Fn(&str) -> &str) -> Option<JsonStr<'static>> {
+    let text = text.decode();
+    let start = trim(&text).as_bytes().get(..5);
+    let is_marked = start.is_some_and(|start| start.eq_ignore_ascii_case(b"error"));
+    (!is_marked).then(|| format!("Error: {text}").into())
 }
 
 /// Serializes a request body. `bytes` is the length of the client's body. The buffer is larger, because a buffer that

@@ -49,6 +49,11 @@ pub struct NameRule {
     pub plain: bool,
 }
 
+impl NameRule {
+    /// OpenAI's rule, for chat and responses.
+    pub(super) const OPENAI: NameRule = NameRule { longest: 64, plain: false };
+}
+
 /// Replacement names of tools whose own name breaks the [`NameRule`] of the backend's format, mapped to their own
 /// names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -8,9 +8,8 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use super::golden::{FORMATS, context, sources};
+use super::golden::{FORMATS, context, parsed, sources};
 use super::*;
-use crate::convert::sse::SseParser;
 use crate::{Prompt, UsageWatch, WireFormat, overflow};
 
 /// All golden sources of one kind, with their formats.
@@ -155,12 +154,7 @@ proptest! {
 
 /// Checks that a stream ends with the last event or the error event of its format.
 fn check_end(format: WireFormat, stream: &str) -> Result<(), TestCaseError> {
-    let mut events = Vec::new();
-    let mut parser = SseParser::new();
-    let parsed = parser.push(stream.as_bytes(), |name, data| {
-        events.push((name.to_owned(), data.to_owned()));
-    });
-    prop_assert!(parsed.is_ok());
+    let events = parsed(stream);
     prop_assert!(stream.ends_with("\n\n"));
     let Some((name, data)) = events.last() else {
         return Err(TestCaseError::fail("an empty stream"));

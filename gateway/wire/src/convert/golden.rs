@@ -3,6 +3,7 @@
 //! `golden/FORMAT/{request,answer,stream}/` hold the sources, `golden/converted/` the results. People reviewed the
 //! results; these tests check that they do not change. They also check that each result is well-formed: requests and
 //! answers are read by the reader of their format and by async-openai's types if there are any, streams event by event.
+//! The other tests take the sources of all formats too: shortened conversations, damaged streams.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,10 +13,10 @@ use muninn_tests::{assert_golden, pretty};
 use serde_json::Value;
 
 use super::*;
-use crate::WireFormat;
 use crate::convert::answer::Event;
 use crate::convert::request::Dropped;
 use crate::convert::switch;
+use crate::{Members, WireFormat};
 
 pub(super) const FORMATS: [(WireFormat, &str); 3] =
     [(WireFormat::Chat, "chat"), (WireFormat::Messages, "messages"), (WireFormat::Responses, "responses")];
@@ -83,12 +84,17 @@ fn converted_requests_match_the_golden_files() {
 
 #[test]
 fn converted_answers_match_the_golden_files() {
-    run("answer", |from, to, source| match AnswerConverter::new(from, to, context()).whole(source) {
-        Ok(body) => {
-            check_answer(to, &body);
-            pretty(&body)
+    run("answer", |from, to, source| {
+        let mut events = Vec::new();
+        reader(from).whole(source, &mut events);
+        check_grammar(source, &events);
+        match AnswerConverter::new(from, to, context()).whole(source) {
+            Ok(body) => {
+                check_answer(to, &body);
+                pretty(&body)
+            }
+            Err(failure) => format!("{:?}: {}", failure.kind, failure.message),
         }
-        Err(failure) => format!("{:?}: {}", failure.kind, failure.message),
     });
 }
 
@@ -108,6 +114,92 @@ fn stream(from: WireFormat, to: WireFormat, pieces: &[&[u8]]) -> String {
     let mut out: String = pieces.iter().map(|piece| converter.push(piece)).collect();
     out.push_str(&converter.finish(None));
     out
+}
+
+/// The backend's prompt cache hits only if a request begins like the earlier ones of its conversation.
+#[test]
+fn appended_conversation_keeps_its_beginning() {
+    let is_answer = |turn: &Value| {
+        let kind = turn["type"].as_str().unwrap_or_default();
+        turn["role"] == "assistant" || kind == "reasoning" || kind.ends_with("_call")
+    };
+    for (from, name) in FORMATS {
+        for (case, source) in sources(name, "request") {
+            // serde_json does not read the half of a surrogate pair that one source has.
+            let Ok(whole) = serde_json::from_str::<Value>(&source) else { continue };
+            let turns = whole[from.conversation()].as_array().into_iter().flatten().collect::<Vec<_>>();
+            // A request ends before an answer of the model.
+            let ends = (1..turns.len()).filter(|end| is_answer(turns[*end]) && !is_answer(turns[*end - 1]));
+            for (end, (to, _)) in ends.flat_map(|end| FORMATS.map(|to| (end, to))).filter(|(_, (to, _))| *to != from) {
+                let mut earlier = whole.clone();
+                earlier[from.conversation()].as_array_mut().unwrap().truncate(end);
+                let [earlier, later] = [&earlier, &whole].map(|body| conversation(from, to, &body.to_string()));
+                let beginning = earlier.trim_end_matches([']', '}', '"']);
+                assert!(later.starts_with(beginning), "{case} at {end}, {from:?} to {to:?}:\n{beginning}\n{later}");
+            }
+        }
+    }
+}
+
+/// The conversation of a converted request, without cache markers, which models do not see.
+fn conversation(from: WireFormat, to: WireFormat, body: &str) -> String {
+    let body = request(from, to, body).map_or_else(|_| "{}".to_owned(), |converted| converted.body);
+    let conversation = Members::of(&body).unwrap().get(to.conversation()).unwrap_or_default().to_owned();
+    conversation.replace(r#","cache_control":{"type":"ephemeral"}"#, "")
+}
+
+#[test]
+fn body_that_is_not_an_answer_has_no_end() {
+    for (format, _) in FORMATS {
+        for body in ["", "null", "[]", "{}", r#"{"choices":[]}"#, "<html>"] {
+            let mut events = Vec::new();
+            reader(format).whole(body, &mut events);
+            assert!(!events.contains(&Event::End), "{format:?}: {body}");
+        }
+    }
+}
+
+#[test]
+fn damaged_streams_keep_the_grammar_of_events() {
+    for (format, name) in FORMATS {
+        for (case, stream) in sources(name, "stream") {
+            let events = parsed(&stream);
+            check_grammar(&case, &read(format, &events));
+            for (at, (name, data)) in events.iter().enumerate() {
+                let [mut lost, mut twice, mut swapped, mut exchanged] = [(); 4].map(|()| events.clone());
+                lost.remove(at);
+                twice.insert(at, events[at].clone());
+                swapped.swap(at, (at + 1).min(events.len() - 1));
+                exchanged.swap(at, events.len() / 2);
+                for changed in [lost, twice, swapped, exchanged] {
+                    check_grammar(&case, &read(format, &changed));
+                }
+                for cut in (0..data.len()).step_by(7).filter(|cut| data.is_char_boundary(*cut)) {
+                    let broken = [&events[..at], &[(name.clone(), data[..cut].to_owned())]].concat();
+                    check_grammar(&case, &read(format, &broken));
+                }
+            }
+        }
+    }
+}
+
+/// The server-sent events of a stream as names and data.
+pub(super) fn parsed(stream: &str) -> Vec<(String, String)> {
+    let mut events = Vec::new();
+    let pushed = sse::SseParser::new()
+        .push(format!("{stream}\n\n").as_bytes(), |name, data| events.push((name.to_owned(), data.to_owned())));
+    pushed.unwrap();
+    events
+}
+
+/// The events of a stream, read by the reader of its format.
+pub(super) fn read(format: WireFormat, stream: &[(String, String)]) -> Vec<Event> {
+    let (mut reader, mut events) = (reader(format), Vec::new());
+    for (name, data) in stream {
+        reader.event(name, data, &mut events);
+    }
+    reader.end(&mut events);
+    events
 }
 
 /// Checks that a request can be read by the reader of its format and by async-openai's types.
@@ -154,13 +246,7 @@ fn parses<T: serde::de::DeserializeOwned>(body: &str) {
 
 /// Checks that a stream has the events that the strictest clients need.
 fn check_stream(format: WireFormat, stream: &str) {
-    let mut events = Vec::new();
-    let mut parser = sse::SseParser::new();
-    parser
-        .push(stream.as_bytes(), |name, data| {
-            events.push((name.to_owned(), data.to_owned()));
-        })
-        .unwrap();
+    let events = parsed(stream);
     match format {
         WireFormat::Chat => check_chunks(&events),
         WireFormat::Messages => check_message_events(&events),

@@ -28,7 +28,7 @@ mod sse;
 mod switch;
 
 pub(super) use answer_io::{ReadAnswer, WriteAnswer};
-pub(super) use content::{NO_RESULT, check_content, empty_schema, parts, raw_result, to_json};
+pub(super) use content::{NO_RESULT, check_content, empty_schema, marked_as_error, parts, raw_result, to_json};
 pub use context::{AnswerContext, NameRule, SpecialKind, SpecialTool, ToolNames};
 pub use converter::AnswerConverter;
 pub use error::ConvertError;

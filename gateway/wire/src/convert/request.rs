@@ -48,7 +48,13 @@ pub struct Request<'a> {
     pub bytes: usize,
 }
 
-impl Request<'_> {
+impl<'a> Request<'a> {
+    /// Splits off the system text before the conversation.
+    pub(super) fn split_system(&self) -> (&[Message<'a>], &[Message<'a>]) {
+        let is_other = |message: &Message<'_>| message.speaker != Speaker::System;
+        self.messages.split_at(self.messages.iter().position(is_other).unwrap_or(self.messages.len()))
+    }
+
     /// Replaces halves of surrogate pairs in the arguments of calls. Some formats keep this JSON text in a string, and
     /// backends parse it.
     pub(super) fn repair_arguments(&mut self) {
@@ -154,6 +160,15 @@ impl Source<'_> {
             (Some((media_type, data)), Cow::Owned(url)) => {
                 Source::Base64 { media_type: url[media_type].to_owned().into(), data: url[data..].to_owned().into() }
             }
+        }
+    }
+
+    /// Returns an image's URL, which may be a data URL. `None` if only the client's vendor has the image.
+    pub(super) fn image_url(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Source::Base64 { media_type, data } => Some(data_url(media_type, data).into()),
+            Source::Url(url) => Some((&**url).into()),
+            Source::Text(_) | Source::File(_) => None,
         }
     }
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, BlockKind};
-use super::golden::{FORMATS, context};
+use super::golden::{FORMATS, context, parsed, read};
 use super::*;
 use crate::WireFormat;
 
@@ -103,15 +103,6 @@ fn responses_events(kind: &BlockKind, pieces: &[&[u16]]) -> Vec<(String, String)
     events.into_iter().map(|data| (String::new(), data)).collect()
 }
 
-/// The texts of the blocks of a stream, read by the reader of its format.
-fn read(format: WireFormat, stream: &str) -> Vec<String> {
-    let (mut reader, mut events) = (reader(format), Vec::new());
-    let mut parser = sse::SseParser::new();
-    parser.push(stream.as_bytes(), |name, data| reader.event(name, data, &mut events)).unwrap();
-    let answer = Answer::collect(events).unwrap();
-    answer.blocks.into_iter().map(|block| block.text).collect()
-}
-
 fn call() -> BlockKind {
     BlockKind::ToolCall { id: "call_1".to_owned(), name: "write".to_owned() }
 }
@@ -120,7 +111,8 @@ fn converted(from: WireFormat, to: WireFormat, kind: &BlockKind, pieces: &[&[u16
     let mut converter = AnswerConverter::new(from, to, context());
     let mut out = converter.push(stream(from, kind, pieces).as_bytes());
     out.push_str(&converter.finish(None));
-    read(to, &out)
+    let answer = Answer::collect(read(to, &parsed(&out))).unwrap();
+    answer.blocks.into_iter().map(|block| block.text).collect()
 }
 
 fn pairs() -> impl Iterator<Item = (WireFormat, WireFormat)> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::super::answer::{Block, BlockKind, Failure, Usage};
-use super::super::{NameRule, ids};
+use super::super::ids;
 use super::CALL;
 
 #[derive(Serialize)]
@@ -28,18 +28,15 @@ pub(super) struct Choice<'c> {
     pub(super) finish_reason: Option<&'static str>,
 }
 
-#[derive(Serialize, Default)]
-pub(super) struct Delta<'c> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) role: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) content: Option<Cow<'c, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) reasoning_content: Option<Cow<'c, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) refusal: Option<&'c str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tool_calls: Option<[Call<'c>; 1]>,
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Delta<'c> {
+    Start { role: &'static str, content: &'static str },
+    Text { content: Cow<'c, str> },
+    Thinking { reasoning_content: Cow<'c, str> },
+    Refusal { refusal: &'c str },
+    Call { tool_calls: [Call<'c>; 1] },
+    Stop {},
 }
 
 #[derive(Serialize)]
@@ -121,10 +118,6 @@ pub(super) struct Error<'c> {
     pub(super) code: &'static str,
 }
 
-pub(super) fn call_delta(call: Call<'_>) -> Delta<'_> {
-    Delta { tool_calls: Some([call]), ..Delta::default() }
-}
-
 /// The first delta of a call, or with all arguments a whole call.
 pub(super) fn call_start<'c>(index: Option<usize>, id: &'c str, name: &'c str, arguments: &'c str) -> Call<'c> {
     Call {
@@ -163,6 +156,3 @@ pub(super) fn error_body(failure: &Failure) -> ErrorBody<'_> {
     let (r#type, code) = failure.kind.openai();
     ErrorBody { error: Error { message: &failure.message, r#type, param: (), code } }
 }
-
-/// The rule for the names of tools.
-pub(super) const NAME_RULE: NameRule = NameRule { longest: 64, plain: false };

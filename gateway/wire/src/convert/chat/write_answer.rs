@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::super::answer::{Answer, Block, BlockKind, Event, Stop, Usage};
 use super::super::{AnswerContext, WriteAnswer};
 use super::shape::{
-    Choice, Chunk, Delta, Message, Whole, WholeChoice, WireUsage, call_arguments, call_delta, call_start, error_body,
-    usage, whole_call,
+    Choice, Chunk, Delta, Message, Whole, WholeChoice, WireUsage, call_arguments, call_start, error_body, usage,
+    whole_call,
 };
 
 /// The separator between blocks of one kind with another block between them. The format has one string for all blocks
@@ -112,7 +112,7 @@ impl Writer {
             BlockKind::ToolCall { id, name } => {
                 let index = self.calls;
                 self.calls += 1;
-                self.chunk(call_delta(call_start(Some(index), id, name, "")), None, out);
+                self.chunk(Delta::Call { tool_calls: [call_start(Some(index), id, name, "")] }, None, out);
                 ClientBlock::Call { index, begun: false }
             }
         };
@@ -124,32 +124,31 @@ impl Writer {
             return;
         };
         let separated = |progress: &mut TextProgress| {
-            if progress.resume() { Some(format!("{SEPARATOR}{text}").into()) } else { Some(text.into()) }
+            if progress.resume() { format!("{SEPARATOR}{text}").into() } else { text.into() }
         };
-        let mut delta = Delta::default();
-        match open {
-            ClientBlock::Text => delta.content = separated(&mut self.text),
-            ClientBlock::Thinking => delta.reasoning_content = separated(&mut self.thinking),
-            ClientBlock::Refusal => delta.refusal = Some(text),
+        let delta = match open {
+            ClientBlock::Text => Delta::Text { content: separated(&mut self.text) },
+            ClientBlock::Thinking => Delta::Thinking { reasoning_content: separated(&mut self.thinking) },
+            ClientBlock::Refusal => Delta::Refusal { refusal: text },
             ClientBlock::Sealed => return,
             ClientBlock::Call { index, begun } => {
                 *begun = true;
-                delta = call_delta(call_arguments(*index, text));
+                Delta::Call { tool_calls: [call_arguments(*index, text)] }
             }
-        }
+        };
         self.chunk(delta, None, out);
     }
 
     fn close(&mut self, block: usize, out: &mut String) {
         // Clients parse the arguments, and an empty string is not JSON.
         if let Some(ClientBlock::Call { index, begun: false }) = self.open.remove(&block) {
-            self.chunk(call_delta(call_arguments(index, "{}")), None, out);
+            self.chunk(Delta::Call { tool_calls: [call_arguments(index, "{}")] }, None, out);
         }
     }
 
     fn stop(&mut self, stop: Option<&Stop>, out: &mut String) {
         if !std::mem::replace(&mut self.stopped, true) {
-            self.chunk(Delta::default(), Some(finish_reason(stop, self.calls > 0)), out);
+            self.chunk(Delta::Stop {}, Some(finish_reason(stop, self.calls > 0)), out);
         }
     }
 }
@@ -157,10 +156,7 @@ impl Writer {
 impl WriteAnswer for Writer {
     fn event(&mut self, event: &Event, out: &mut String) {
         match event {
-            Event::Start { .. } => {
-                let first = Delta { role: Some("assistant"), content: Some("".into()), ..Delta::default() };
-                self.chunk(first, None, out);
-            }
+            Event::Start { .. } => self.chunk(Delta::Start { role: "assistant", content: "" }, None, out),
             Event::Open { block, kind } => self.open(*block, kind, out),
             Event::Delta { block, text } => self.delta(*block, text, out),
             // The format has no field for seals.

@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::super::request::{
-    Dropped, JsonStr, Message as RequestMessage, Part, Source, Speaker, Thinking, ToolCall, ToolResult, data_url,
+    Dropped, JsonStr, Message as RequestMessage, Part, Request, Source, Speaker, Thinking, ToolCall, ToolResult,
+    data_url,
 };
-use super::super::{NO_RESULT, ToolNames};
+use super::super::{NO_RESULT, NameRule, ToolNames, marked_as_error};
 use super::THINKING;
-use super::shape::NAME_RULE;
 
 /// The heading of a result without a call.
 const ORPHAN: &str = "Result of an earlier tool call:";
@@ -86,15 +86,10 @@ struct FunctionCall<'r> {
 }
 
 /// Writes a conversation.
-pub(super) fn messages<'r>(
-    messages: &'r [RequestMessage<'_>],
-    dropped: &mut Dropped,
-    names: &mut ToolNames,
-) -> Vec<Message<'r>> {
-    let first = messages.iter().position(|message| message.speaker != Speaker::System).unwrap_or(messages.len());
-    let (leading, rest) = messages.split_at(first);
+pub(super) fn messages<'r>(request: &'r Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> Vec<Message<'r>> {
+    let (leading, rest) = request.split_system();
     let mut turns = Turns {
-        written: Vec::with_capacity(messages.len()),
+        written: Vec::with_capacity(request.messages.len()),
         user: Vec::new(),
         model: ModelTurn::default(),
         open: Vec::new(),
@@ -119,8 +114,8 @@ struct Turns<'r, 'w> {
     user: Vec<Piece<'r>>,
     /// The unwritten parts of the model's turn.
     model: ModelTurn<'r>,
-    /// The calls of the last written message of the model.
-    open: Vec<OpenCall<'r>>,
+    /// The calls of the last written message of the model that have no result so far.
+    open: Vec<&'r ToolCall<'r>>,
     dropped: &'w mut Dropped,
     names: &'w mut ToolNames,
 }
@@ -137,11 +132,6 @@ impl ModelTurn<'_> {
     fn is_empty(&self) -> bool {
         self.texts.is_empty() && self.calls.is_empty()
     }
-}
-
-struct OpenCall<'r> {
-    call: &'r ToolCall<'r>,
-    answered: bool,
 }
 
 impl<'r> Turns<'r, '_> {
@@ -223,14 +213,13 @@ impl<'r> Turns<'r, '_> {
         }
         let mut text = JsonStr::joined(texts);
         if result.is_error {
-            text = marked_as_error(text);
+            text = marked_as_error(&text, str::trim_start).unwrap_or(text);
         }
-        let open = self.open.iter_mut().find(|open| !open.answered && open.call.id == result.call);
-        let name = match open {
-            Some(open) => {
-                open.answered = true;
-                self.written.push(Message::Tool { tool_call_id: &open.call.id, content: text });
-                &*open.call.name
+        let name = match self.open.iter().position(|open| open.id == result.call) {
+            Some(at) => {
+                let call = self.open.remove(at);
+                self.written.push(Message::Tool { tool_call_id: &call.id, content: text });
+                &*call.name
             }
             None => {
                 self.user.push(Piece::Text { text: format!("{ORPHAN}\n{}", text.decode()).into() });
@@ -252,7 +241,7 @@ impl<'r> Turns<'r, '_> {
                 }
                 (!text.is_empty()).then(|| Piece::Text { text: text.borrowed() })
             }
-            Part::Image { source, detail } => match url(source) {
+            Part::Image { source, detail } => match source.image_url() {
                 Some(url) => Some(Piece::ImageUrl { image_url: ImageUrl { url, detail: detail.as_deref() } }),
                 None => self.drop("messages.image"),
             },
@@ -283,8 +272,8 @@ impl<'r> Turns<'r, '_> {
         if !self.model.is_empty() {
             return;
         }
-        for open in self.open.drain(..).filter(|open| !open.answered) {
-            self.written.push(Message::Tool { tool_call_id: &open.call.id, content: NO_RESULT.into() });
+        for call in self.open.drain(..) {
+            self.written.push(Message::Tool { tool_call_id: &call.id, content: NO_RESULT.into() });
         }
         let pieces = std::mem::take(&mut self.user);
         if !pieces.is_empty() {
@@ -306,8 +295,7 @@ impl<'r> Turns<'r, '_> {
             reasoning,
             tool_calls,
         });
-        let open = |call| OpenCall { call, answered: false };
-        self.open = model.calls.into_iter().map(open).collect();
+        self.open = model.calls;
     }
 
     fn call(&mut self, call: &'r ToolCall<'_>) -> Call<'r> {
@@ -315,7 +303,7 @@ impl<'r> Turns<'r, '_> {
             id: &call.id,
             r#type: "function",
             function: FunctionCall {
-                name: self.names.backend_name(&call.name, NAME_RULE),
+                name: self.names.backend_name(&call.name, NameRule::OPENAI),
                 arguments: arguments(&call.arguments),
             },
         }
@@ -356,26 +344,6 @@ fn arguments(arguments: &str) -> Cow<'_, str> {
     }
     let broken = BrokenArguments { broken_arguments: arguments };
     serde_json::to_string(&broken).map_or("{}".into(), Cow::Owned)
-}
-
-fn url<'r>(source: &'r Source<'_>) -> Option<Cow<'r, str>> {
-    match source {
-        Source::Base64 { media_type, data } => Some(data_url(media_type, data).into()),
-        Source::Url(url) => Some((&**url).into()),
-        Source::Text(_) | Source::File(_) => None,
-    }
-}
-
-/// Puts `Error:` before the text of a failed result, unless it starts with that word. The format has no field for
-/// errors.
-fn marked_as_error(text: JsonStr<'_>) -> JsonStr<'_> {
-    let marked = {
-        let decoded = text.decode();
-        let start = decoded.trim_start().as_bytes().get(..5);
-        let is_marked = start.is_some_and(|start| start.eq_ignore_ascii_case(b"error"));
-        (!is_marked).then(|| format!("Error: {decoded}"))
-    };
-    marked.map_or(text, JsonStr::from)
 }
 
 fn content(pieces: Vec<Piece<'_>>) -> Content<'_> {

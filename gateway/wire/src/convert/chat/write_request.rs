@@ -6,8 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, OutputShape, Reasoning, Request, Tool, ToolChoice};
-use super::super::{ToolNames, empty_schema};
-use super::shape::NAME_RULE;
+use super::super::{NameRule, ToolNames, empty_schema};
 use super::write_message::{self, Message};
 
 /// The longest `user` and `prompt_cache_key` that OpenAI accepts, in characters.
@@ -116,7 +115,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
     }
     let body = Body {
         model: &request.model,
-        messages: write_message::messages(&request.messages, dropped, names),
+        messages: write_message::messages(request, dropped, names),
         tools,
         tool_choice: request.tool_choice.as_ref().filter(|_| may_call).map(|choice| tool_choice(choice, names)),
         parallel_tool_calls: request.parallel_tool_calls.filter(|_| may_call),
@@ -145,7 +144,7 @@ fn function<'r>(tool: &'r Tool<'_>, dropped: &mut Dropped, names: &mut ToolNames
     }
     Function::Function {
         function: FunctionDefinition {
-            name: names.backend_name(&tool.name, NAME_RULE),
+            name: names.backend_name(&tool.name, NameRule::OPENAI),
             description: tool.description.as_deref(),
             parameters: tool.schema.as_deref().unwrap_or_else(empty_schema),
             strict: tool.strict,
@@ -160,7 +159,7 @@ fn tool_choice<'r>(choice: &'r ToolChoice<'_>, names: &mut ToolNames) -> Choice<
         ToolChoice::Required => Choice::Mode("required"),
         ToolChoice::Tool(name) => Choice::Function {
             r#type: "function",
-            function: FunctionName { name: names.backend_name(name, NAME_RULE) },
+            function: FunctionName { name: names.backend_name(name, NameRule::OPENAI) },
         },
     }
 }

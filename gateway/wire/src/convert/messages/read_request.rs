@@ -303,16 +303,6 @@ mod tests {
     }
 
     #[test]
-    fn user_id_over_the_limit_is_dropped() {
-        let (request, dropped) = read(r#"{"messages":[],"metadata":{"user_id":"u1"}}"#);
-        assert_eq!((request.user.as_deref(), dropped.len()), (Some("u1"), 0));
-        let long = format!(r#"{{"messages":[],"metadata":{{"user_id":"{}"}}}}"#, "u".repeat(65));
-        let (request, dropped) = read(&long);
-        assert_eq!(request.user, None);
-        assert_eq!(dropped, ["metadata.user_id"]);
-    }
-
-    #[test]
     fn malformed_bodies_do_not_panic() {
         for body in [
             r#"{"messages":[null,1,"x",[],{"role":7,"content":{}},{"role":"user","content":[null,1,"x",{"type":3}]}]}"#,

@@ -133,7 +133,6 @@ struct PendingCall<'r> {
     call: &'r str,
     /// The id for the backend.
     sent: Cow<'r, str>,
-    answered: bool,
 }
 
 fn pair_calls<'r>(sides: Vec<(bool, Vec<SidePart<'r>>)>, names: &mut ToolNames) -> Vec<Turn<'r>> {
@@ -171,7 +170,7 @@ fn calls<'r>(
         SidePart::Block(block) => Some(block),
         SidePart::Call(call) => {
             let sent = unique(&call.id, taken);
-            pending.push(PendingCall { call: &call.id, sent: sent.clone(), answered: false });
+            pending.push(PendingCall { call: &call.id, sent: sent.clone() });
             Some(Block::ToolUse {
                 id: sent,
                 name: names.backend_name(&call.name, NAME_RULE),
@@ -205,19 +204,13 @@ fn results<'r>(side: Vec<SidePart<'r>>, pending: &mut Vec<PendingCall<'r>>) -> V
         match part {
             SidePart::Block(block) => rest.push(block),
             SidePart::Call(_) => {}
-            SidePart::Result(result, content) => {
-                let call = pending.iter_mut().find(|pending| !pending.answered && pending.call == result.call);
-                match call {
-                    Some(pending) => {
-                        pending.answered = true;
-                        blocks.push(result_block(pending.sent.clone(), content, result.is_error));
-                    }
-                    None => orphan(content, &mut rest),
-                }
-            }
+            SidePart::Result(result, content) => match pending.iter().position(|pending| pending.call == result.call) {
+                Some(at) => blocks.push(result_block(pending.remove(at).sent, content, result.is_error)),
+                None => orphan(content, &mut rest),
+            },
         }
     }
-    for pending in pending.drain(..).filter(|pending| !pending.answered) {
+    for pending in pending.drain(..) {
         blocks.push(result_block(pending.sent, vec![Block::text(NO_RESULT)], true));
     }
     blocks.append(&mut rest);

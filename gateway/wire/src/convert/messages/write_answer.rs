@@ -187,7 +187,6 @@ fn sequence(stop: &Stop) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::super::super::ReadAnswer;
-    use super::super::super::answer::FailureKind;
     use super::super::Reader;
     use super::*;
 
@@ -248,60 +247,6 @@ mod tests {
     }
 
     #[test]
-    fn stream_has_all_events_that_strict_clients_need() {
-        let expected = r#"event: message_start
-data: {"type":"message_start","message":{"id":"msg_01J","type":"message","role":"assistant","model":"asked","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}
-
-event: content_block_start
-data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"muninn-1"}}
-
-event: content_block_stop
-data: {"type":"content_block_stop","index":0}
-
-event: content_block_start
-data: {"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"responses:x"}}
-
-event: content_block_stop
-data: {"type":"content_block_stop","index":1}
-
-event: content_block_start
-data: {"type":"content_block_start","index":2,"content_block":{"type":"text","text":""}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"a\n😀"}}
-
-event: content_block_stop
-data: {"type":"content_block_stop","index":2}
-
-event: content_block_start
-data: {"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"toolu_m_f_2ex_3a0","name":"T","input":{}}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"1}"}}
-
-event: content_block_stop
-data: {"type":"content_block_stop","index":3}
-
-event: message_delta
-data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":40,"cache_creation_input_tokens":0,"cache_read_input_tokens":60,"output_tokens":9}}
-
-event: message_stop
-data: {"type":"message_stop"}
-
-"#;
-        assert_eq!(written(&answer()), expected);
-    }
-
-    #[test]
     fn whole_answer_equals_the_stream() {
         let answer = Answer::collect(answer()).unwrap();
         let body = Writer::new(context()).whole(&answer);
@@ -338,14 +283,5 @@ data: {"type":"message_stop"}
         ] {
             assert_eq!(stop_reason(&stop, called), name, "{stop:?}");
         }
-    }
-
-    #[test]
-    fn failure_is_an_error_event() {
-        let failed = Event::Failed(Failure { kind: FailureKind::Overloaded, message: "busy".to_owned() });
-        assert_eq!(
-            written(&[failed]),
-            "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n"
-        );
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::ToolNames;
-use super::super::request::{Dropped, Message, OutputShape, Part, Request, Speaker};
+use super::super::request::{Dropped, Message, OutputShape, Part, Request};
 use super::blocks::{Block, Turn, text_block};
 use super::capabilities::{Capabilities, MAX_TOKENS, Thinking, ThinkingPlan};
 use super::markers;
@@ -67,12 +67,7 @@ struct Metadata<'r> {
 /// Writes a request. Fields that the format cannot express are counted in `dropped`.
 pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
     let capabilities = Capabilities::of(&request.model);
-    let leading = request
-        .messages
-        .iter()
-        .position(|message| message.speaker != Speaker::System)
-        .unwrap_or(request.messages.len());
-    let (system, conversation) = request.messages.split_at(leading);
+    let (system, conversation) = request.split_system();
     let mut system = self::system(system, dropped);
     let mut messages = turns(conversation, dropped, names);
     let plan = ThinkingPlan::new(
@@ -155,10 +150,8 @@ fn metadata<'r>(request: &'r Request<'_>, dropped: &mut Dropped) -> Option<Metad
 mod tests {
     use std::borrow::Cow;
 
-    use super::super::super::request::{Reasoning, Sampling};
-    use super::super::read_request;
+    use super::super::super::request::{Reasoning, Sampling, Speaker};
     use super::*;
-    use crate::scan::Body;
 
     fn write(request: &Request<'_>) -> (serde_json::Value, Vec<String>) {
         let mut dropped = Dropped::default();
@@ -246,37 +239,5 @@ mod tests {
         let (body, _) = write(&many);
         assert_eq!(count(&many), 4);
         assert_eq!(body["messages"][0]["content"][4]["cache_control"]["ttl"], "1h");
-    }
-
-    /// A body of this format is written with the same meaning, and an appended conversation keeps its beginning.
-    #[test]
-    fn request_is_written_as_read_and_keeps_its_beginning() {
-        let first = r#"{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}}]}"#;
-        let later = r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}}]},
-            {"role":"assistant","content":[{"type":"text","text":"b"},{"type":"tool_use","id":"toolu_1","name":"T","input":{"x": 1.50}}]},
-            {"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","is_error":true,"content":[{"type":"text","text":"no"}]}]}"#;
-        let body = |messages: &str| {
-            format!(
-                r#"{{"model":"m","max_tokens":9,"system":"S","messages":[{messages}],"tools":[{{"name":"T","description":"D","input_schema":{{"type":"object"}}}}],"tool_choice":{{"type":"any","disable_parallel_tool_use":true}},"stop_sequences":["X"],"metadata":{{"user_id":"u"}},"stream":true}}"#
-            )
-        };
-        let convert = |body: &str| {
-            let mut dropped = Dropped::default();
-            let request = read_request(Body::of(body, "messages").unwrap(), &mut dropped).unwrap();
-            let written = write_request(&request, &mut dropped, &mut ToolNames::default());
-            assert!(dropped.iter().next().is_none(), "{dropped:?}");
-            written
-        };
-        let written = convert(&body(later));
-        let flat = written.replace(r#","cache_control":{"type":"ephemeral"}"#, "");
-        let expected = body(later).replace(r#""system":"S""#, r#""system":[{"type":"text","text":"S"}]"#);
-        assert_eq!(
-            serde_json::from_str::<serde_json::Value>(&flat).unwrap(),
-            serde_json::from_str::<serde_json::Value>(&expected).unwrap()
-        );
-        assert!(flat.contains(r#""input":{"x": 1.50}"#), "{flat}");
-        let before = convert(&body(first)).replace(r#","cache_control":{"type":"ephemeral"}"#, "");
-        let end = before.find(r#"}],"tools""#).unwrap();
-        assert!(flat.starts_with(&before[..end]), "{before}\n{flat}");
     }
 }

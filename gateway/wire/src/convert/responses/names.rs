@@ -1,7 +1,5 @@
 use std::borrow::Cow;
 
-use super::super::NameRule;
-
 /// The default namespace. Clients of the format treat a name without a namespace as a name in this one.
 pub(crate) const DEFAULT_NAMESPACE: &str = "functions";
 
@@ -21,6 +19,3 @@ pub(crate) fn flat_name<'n>(namespace: Option<&str>, name: Cow<'n, str>) -> Cow<
         Some(namespace) => format!("{namespace}__{name}").into(),
     }
 }
-
-/// The rule for the names of tools.
-pub(super) const NAME_RULE: NameRule = NameRule { longest: 64, plain: false };

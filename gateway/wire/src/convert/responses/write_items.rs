@@ -10,9 +10,8 @@ use serde::Serialize;
 use super::super::request::{
     Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult, data_url,
 };
-use super::super::{NO_RESULT, ToolNames};
+use super::super::{NO_RESULT, NameRule, ToolNames, marked_as_error};
 use super::SEAL;
-use super::names::NAME_RULE;
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -198,7 +197,7 @@ impl<'a> Items<'a, '_> {
         };
         self.items.push(Item::FunctionCall {
             call_id: &call.id,
-            name: self.names.backend_name(&call.name, NAME_RULE),
+            name: self.names.backend_name(&call.name, NameRule::OPENAI),
             arguments,
         });
     }
@@ -206,7 +205,7 @@ impl<'a> Items<'a, '_> {
     /// Writes an output for the calls that have none before the model's next message. Later messages are not
     /// considered, so that an appended conversation keeps its beginning.
     fn close_calls(&mut self, following: &[Message<'_>]) {
-        if following.first().is_some_and(|next| next.speaker == Speaker::Assistant) {
+        if self.open.is_empty() || following.first().is_some_and(|next| next.speaker == Speaker::Assistant) {
             return;
         }
         let turn = following.iter().take_while(|message| message.speaker != Speaker::Assistant);
@@ -217,16 +216,7 @@ impl<'a> Items<'a, '_> {
                 _ => None,
             })
             .collect();
-        let open = std::mem::take(&mut self.open);
-        let mut unanswered = BTreeSet::new();
-        for call in open {
-            if results.contains(call) {
-                self.open.insert(call);
-            } else {
-                unanswered.insert(call);
-            }
-        }
-        for call_id in unanswered {
+        for call_id in self.open.extract_if(.., |call| !results.contains(call)) {
             self.items.push(Item::FunctionCallOutput { call_id, output: Content::Text(NO_RESULT.into()) });
         }
     }
@@ -248,17 +238,12 @@ impl<'a> Items<'a, '_> {
     }
 }
 
-/// Puts `Error:` before the text of a failed result, unless it starts with that word. The format has no field for
-/// errors.
+/// Marks the content of a failed result.
 fn mark_error(parts: &mut Vec<Input<'_>>) {
     match parts.first_mut() {
         Some(Input::Text { text }) => {
-            let decoded = text.decode();
-            let start = decoded.get(..5);
-            let is_marked = start.is_some_and(|start| start.eq_ignore_ascii_case("error"));
-            let marked = (!is_marked).then(|| format!("Error: {decoded}"));
-            if let Some(marked) = marked {
-                *text = marked.into();
+            if let Some(marked) = marked_as_error(text, |text| text) {
+                *text = marked;
             }
         }
         _ => parts.insert(0, Input::Text { text: "Error".into() }),
@@ -278,13 +263,9 @@ fn input<'a>(part: &'a Part<'a>, dropped: &mut Dropped) -> Option<Input<'a>> {
 }
 
 fn image<'a>(source: &'a Source<'a>, detail: Option<&'a str>, dropped: &mut Dropped) -> Option<Input<'a>> {
-    let image_url = match source {
-        Source::Base64 { media_type, data } => data_url(media_type, data).into(),
-        Source::Url(url) => Cow::Borrowed(&**url),
-        Source::Text(_) | Source::File(_) => {
-            dropped.add("messages.image.file");
-            return None;
-        }
+    let Some(image_url) = source.image_url() else {
+        dropped.add("messages.image.file");
+        return None;
     };
     // Some servers require the detail.
     let detail = detail.unwrap_or("auto");

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::request::{Dropped, JsonStr, OutputShape, Part, Reasoning, Request, Speaker, Tool, ToolChoice};
-use super::super::{ToolNames, empty_schema};
-use super::names::NAME_RULE;
+use super::super::request::{Dropped, JsonStr, OutputShape, Part, Reasoning, Request, Tool, ToolChoice};
+use super::super::{NameRule, ToolNames, empty_schema};
 use super::write_items::{Item, items};
 
 /// The longest `safety_identifier` and `prompt_cache_key`, in bytes.
@@ -96,8 +95,11 @@ enum Format<'a> {
 
 /// Writes a request. Fields that the format cannot express are counted in `dropped`.
 pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
-    let leading = leading_system(request);
-    let (first, rest) = request.messages.split_at(leading);
+    // A request needs an input, so a conversation of only system text has no instructions.
+    let (first, rest) = match request.split_system() {
+        (all, []) => (&[][..], all),
+        split => split,
+    };
     let reasoning = effort(&request.reasoning, dropped);
     let thinks = reasoning.as_ref().is_some_and(|reasoning| reasoning.effort != "none");
     drop_sampling(request, dropped);
@@ -123,13 +125,6 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
     super::super::to_json(&body, request.bytes)
 }
 
-/// Returns the number of leading system messages. It is 0 if all messages are system text, because a request needs an
-/// input.
-fn leading_system(request: &Request<'_>) -> usize {
-    let others = |message: &super::super::request::Message<'_>| message.speaker != Speaker::System;
-    request.messages.iter().position(others).unwrap_or(0)
-}
-
 fn instructions<'a>(parts: impl Iterator<Item = &'a Part<'a>>, dropped: &mut Dropped) -> Option<JsonStr<'a>> {
     let mut texts: Vec<JsonStr<'a>> = Vec::new();
     for part in parts {
@@ -145,7 +140,7 @@ fn instructions<'a>(parts: impl Iterator<Item = &'a Part<'a>>, dropped: &mut Dro
 fn function<'a>(tool: &'a Tool<'_>, names: &mut ToolNames) -> Function<'a> {
     Function {
         r#type: "function",
-        name: names.backend_name(&tool.name, NAME_RULE),
+        name: names.backend_name(&tool.name, NameRule::OPENAI),
         description: tool.description.as_deref(),
         parameters: tool.schema.as_deref().unwrap_or_else(empty_schema),
         strict: tool.strict.unwrap_or(false),
@@ -157,7 +152,7 @@ fn tool_choice<'a>(choice: &'a ToolChoice<'_>, names: &mut ToolNames) -> Choice<
         ToolChoice::Auto => Choice::Mode("auto"),
         ToolChoice::None => Choice::Mode("none"),
         ToolChoice::Required => Choice::Mode("required"),
-        ToolChoice::Tool(name) => Choice::Tool { r#type: "function", name: names.backend_name(name, NAME_RULE) },
+        ToolChoice::Tool(name) => Choice::Tool { r#type: "function", name: names.backend_name(name, NameRule::OPENAI) },
     }
 }
 

@@ -1,27 +1,18 @@
-//! Tests of requests, read and written.
+//! Tests of requests.
 
 use serde_json::{Value, json};
 
 use super::super::super::ToolNames;
 use super::super::super::request::{Dropped, Message, Part, Request, Source, Speaker, Thinking, ToolCall, ToolResult};
 use super::super::{read_request, write_request};
-use super::{case, golden, parsed};
-use crate::convert::ConvertError;
+use crate::convert::{ConvertError, request};
 use crate::scan::Body;
-use crate::{Members, ParseError};
-
-fn again(body: &str) -> (String, Dropped) {
-    let mut dropped = Dropped::default();
-    let read = Body::of(body.trim(), "messages").unwrap();
-    let request = read_request(read, &mut dropped).unwrap();
-    let body = write_request(&request, &mut dropped, &mut ToolNames::default());
-    (body, dropped)
-}
+use crate::{ParseError, WireFormat};
 
 fn written(messages: Vec<Message<'_>>) -> Value {
     let request = Request { messages, ..Request::default() };
     let body = write_request(&request, &mut Dropped::default(), &mut ToolNames::default());
-    parsed(&body)["messages"].take()
+    serde_json::from_str::<Value>(&body).unwrap()["messages"].take()
 }
 
 fn message(speaker: Speaker, parts: Vec<Part<'_>>) -> Message<'_> {
@@ -41,78 +32,12 @@ fn image() -> Part<'static> {
 }
 
 #[test]
-fn written_requests_are_stable() {
-    for (name, body) in golden("request") {
-        let (once, _) = again(&body);
-        let (twice, _) = again(&once);
-        assert_eq!(once, twice, "{name}");
-        assert_eq!(parsed(&once)["model"], parsed(&body)["model"], "{name}");
-    }
-}
-
-#[test]
-fn portable_requests_are_written_unchanged() {
-    // `max_completion_tokens`, `metadata` and empty values are changed on purpose.
-    let portable = ["plain", "parallel_calls_and_results", "opencode_tools", "json_object", "images"];
-    for name in portable {
-        let (mut before, mut after) = (parsed(&case("request", name)), parsed(&again(&case("request", name)).0));
-        for body in [&mut before, &mut after] {
-            for message in body["messages"].as_array_mut().unwrap() {
-                let message = message.as_object_mut().unwrap();
-                message.retain(|key, value| {
-                    !value.is_null() && value != &json!([]) && !(key == "content" && value == &json!(""))
-                });
-            }
-        }
-        if name == "parallel_calls_and_results" {
-            before["messages"][3]["content"] = json!("sun\n\n17 degrees");
-        }
-        if name == "opencode_tools" {
-            before["tools"][1]["function"]["parameters"] = json!({"type": "object", "properties": {}});
-        }
-        assert_eq!(before, after, "{name}");
-    }
-}
-
-#[test]
-fn numbers_and_schemas_keep_the_clients_text() {
-    let (body, dropped) = again(&case("request", "every_parameter"));
-    for text in [r#""temperature":0.70"#, r#""top_p":1e-1"#, r#""seed":12345678901234567890"#, r#""top_k":20"#] {
-        assert!(body.contains(text), "{text} in {body}");
-    }
-    assert_eq!(dropped.iter().collect::<Vec<_>>(), [("metadata", 1)]);
-    let (body, _) = again(&case("request", "tool_choice_required_no_parallel"));
-    assert!(body.contains(r#""maximum":9007199254740993"#), "{body}");
-}
-
-#[test]
-fn string_and_list_of_one_text_are_equal() {
-    let (plain, parts) = (case("request", "plain"), case("request", "text_parts_equal_plain"));
-    assert_eq!(again(&plain), again(&parts));
-}
-
-#[test]
-fn dropped_fields_are_named_and_counted() {
-    let cases = [
-        (
-            "chat_only_fields",
-            "audio,function_call,functions,guided_regex,logit_bias,logprobs,messages.audio,messages.function,min_p,\
-             modalities,n,prediction,service_tier,store,tools.custom,top_logprobs",
-        ),
-        ("cache_control", "messages.cache_control,tools.cache_control"),
-        ("files_and_audio", "messages.document,messages.input_audio"),
-        ("plain", ""),
-        ("opencode_tools", ""),
-        ("parallel_calls_and_results", ""),
-        ("thinking_switched_by_template", "reasoning.enabled"),
-    ];
-    for (name, expected) in cases {
-        let (_, dropped) = again(&case("request", name));
-        let names: Vec<_> = dropped.iter().map(|(name, _)| name).collect();
-        assert_eq!(names.join(","), expected, "{name}");
-    }
-    let (_, dropped) = again(&case("request", "cache_control"));
-    assert_eq!(dropped.iter().next(), Some(("messages.cache_control", 2)));
+fn settings_keep_the_clients_text() {
+    let body = r#"{"model":"m","input":"x","seed":12345678901234567890,"top_k":20,"presence_penalty":1e-1,
+        "frequency_penalty":0.50,"text":{"format":{"type":"json_object"}}}"#;
+    let sent = request(WireFormat::Responses, WireFormat::Chat, body).unwrap().body;
+    let settings = r#""top_k":20,"seed":12345678901234567890,"presence_penalty":1e-1,"frequency_penalty":0.50,"response_format":{"type":"json_object"}"#;
+    assert!(sent.contains(settings), "{sent}");
 }
 
 #[test]
@@ -130,9 +55,9 @@ fn invalid_requests_are_refused() {
     let odd = r#"{"messages":[{"role":"user","content":[1,{"type":2},"a"]},
         {"role":"assistant","tool_calls":[1,{},{"function":{"name":"f","arguments":{"a":1}}}]}],
         "tools":[1,{"name":"g"}],"tool_choice":7,"stop":[1],"temperature":"hot","response_format":1,"stream":1}"#;
-    let (body, _) = again(odd);
+    let request = read_request(Body::of(odd, "messages").unwrap(), &mut Dropped::default()).unwrap();
     assert_eq!(
-        parsed(&body)["messages"],
+        written(request.messages),
         json!([
             {"role": "user", "content": "a"},
             {"role": "assistant", "content": null, "tool_calls": [
@@ -208,49 +133,4 @@ fn results_follow_their_calls() {
     for (messages, expected) in cases {
         assert_eq!(written(messages), expected);
     }
-}
-
-#[test]
-fn thinking_is_sent_in_the_member_that_it_came_in() {
-    let thinking = |seal: &'static str| Part::Thinking(Thinking { text: "hm".into(), seal: Some(seal.into()) });
-    for (seal, name) in [("muninn-1", Some("reasoning_content")), ("muninn-2", Some("reasoning")), ("ErUB", None)] {
-        let messages = vec![message(Speaker::Assistant, vec![thinking(seal), Part::text("Yes.")])];
-        let mut expected = json!({"role": "assistant", "content": "Yes."});
-        if let Some(name) = name {
-            expected[name] = json!("hm");
-        }
-        assert_eq!(written(messages), json!([expected]), "{seal}");
-    }
-}
-
-#[test]
-fn appended_conversation_keeps_its_beginning() {
-    for (name, body) in golden("request") {
-        let whole = parsed(&body);
-        let messages = whole["messages"].as_array().unwrap();
-        let all = again(&body).0;
-        let all = Members::of(&all).unwrap().get("messages").unwrap();
-        // A request ends before a message of the model.
-        let ends = messages.iter().enumerate().skip(1);
-        for (end, _) in ends.filter(|(_, message)| message["role"] == "assistant") {
-            let mut earlier = whole.clone();
-            earlier["messages"].as_array_mut().unwrap().truncate(end);
-            let earlier = again(&earlier.to_string()).0;
-            let earlier = Members::of(&earlier).unwrap().get("messages").unwrap();
-            let beginning = earlier.trim_end_matches([']', '}', '"']);
-            assert!(all.starts_with(beginning), "{name} at {end}: {beginning}");
-        }
-    }
-}
-
-#[test]
-fn long_tool_names_are_shortened() {
-    let mut names = ToolNames::default();
-    let body = case("request", "tool_choice_required_no_parallel");
-    let read = Body::of(body.trim(), "messages").unwrap();
-    let request = read_request(read, &mut Dropped::default()).unwrap();
-    let body = write_request(&request, &mut Dropped::default(), &mut names);
-    let name = parsed(&body)["tools"][0]["function"]["name"].as_str().unwrap().to_owned();
-    assert_eq!(name.len(), 64);
-    assert_eq!(names.client_name(&name), request.tools[0].name);
 }
