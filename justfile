@@ -1,7 +1,7 @@
 # One front door for people and CI. Each recipe is a plain command, so nothing here is needed to do the same by hand.
 
 # Everything that CI runs, in its order.
-all: test lint doc instructions backends clients
+all: test lint doc backends clients
 
 # The README's test command.
 test:
