@@ -106,23 +106,24 @@ fn encoded_answers_are_decoded_and_their_usage_is_counted() {
 
 #[test]
 fn encoded_stream_after_the_head_is_decoded_and_pings_stand_between_its_events() {
+    let silent = Silent::new();
     for (client, spoken) in all_pairs() {
         for coding in CODINGS {
-            let silent = Silent::new(client, spoken);
-            let how = format!("{coding}, {}", silent.name());
-            let (mut stream, mut read) = silent.committed();
+            let request = silent.request(client, spoken);
+            let how = format!("{coding}, {}", request.name());
+            let (mut stream, mut read) = request.committed();
             let events = spoken.streamed_call();
             let (first, second) = events.split_at(events.find("\n\n").unwrap() + 12);
             let pieces = encoded_pieces(coding, &[first.as_bytes(), second.as_bytes()]);
             let headers = [("content-type", "text/event-stream"), ("content-encoding", coding)];
-            silent.control.head_with(200, &headers);
-            silent.control.send(pieces[0].clone());
+            request.control.head_with(200, &headers);
+            request.control.send(pieces[0].clone());
             if client == spoken {
                 read += &stream.read_until(&events[..events.find("\n\n").unwrap() + 2]);
             }
             read += &stream.read_until(sign(client));
-            silent.control.send(pieces[1].clone());
-            silent.control.finish();
+            request.control.send(pieces[1].clone());
+            request.control.finish();
             read += &String::from_utf8(stream.rest().unwrap()).unwrap();
             let answer = client.read_stream(&read);
             assert_eq!(
@@ -157,15 +158,16 @@ fn encoded_error_keeps_its_message_and_an_overflow_is_reworded() {
         }
     }
     broken.assert_lives();
+    let silent = Silent::new();
     for (client, spoken) in all_pairs() {
-        let silent = Silent::new(client, spoken);
-        let (mut stream, read) = silent.committed();
+        let request = silent.request(client, spoken);
+        let (mut stream, read) = request.committed();
         let headers = [("content-type", "application/json"), ("content-encoding", "gzip")];
-        silent.control.head_with(400, &headers);
-        silent.control.send(encoded("gzip", OVERFLOW.as_bytes()));
-        silent.control.finish();
-        let failed = silent.rest(&mut stream, read).failed.expect("an error");
-        assert_overflow(client, &failed, &silent.name());
+        request.control.head_with(400, &headers);
+        request.control.send(encoded("gzip", OVERFLOW.as_bytes()));
+        request.control.finish();
+        let failed = request.rest(&mut stream, read).failed.expect("an error");
+        assert_overflow(client, &failed, &request.name());
     }
 }
 

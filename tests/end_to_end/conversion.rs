@@ -25,23 +25,35 @@ fn serve(config: &str) -> (TestEnv, Gateway) {
     (env, gateway)
 }
 
-/// A gateway before one backend that speaks only `spoken`, answers with a call, and has a second name for the model.
-fn convert_to(spoken: Format) -> (Upstream, TestEnv, Gateway) {
+/// Three backends, each named after the one format that it speaks, with further lines for each. A model's name says which
+/// of them is asked: `chat`, or `chat-asked-x`, which the backend gets as `chat-sent-x`.
+fn backends(url: &str, more: &str) -> String {
+    let mut config = String::new();
+    for format in ALL {
+        let name = format.dialect();
+        config +=
+            &format!("{}{more}[[routes]]\nmodel = \"{name}\"\nbackend = \"{name}\"\n", backend(name, url, format));
+        config +=
+            &format!("[[routes]]\nmodel = \"{name}-asked-*\"\nbackend = \"{name}\"\nrename = \"{name}-sent-*\"\n");
+    }
+    config
+}
+
+/// A gateway before three [`backends`] that answer with a call.
+fn convert() -> (Upstream, TestEnv, Gateway) {
     let upstream = Upstream::start_with(call);
-    let route = "[[routes]]\nmodel = \"asked-*\"\nbackend = \"b\"\nrename = \"sent-*\"\n";
-    let config = format!("{}{route}", backend("b", &upstream.url(), spoken));
-    let (env, gateway) = serve(&config);
+    let (env, gateway) = serve(&backends(&upstream.url(), ""));
     (upstream, env, gateway)
 }
 
 #[test]
 fn content_that_cannot_be_converted_is_refused_by_name() {
+    let (upstream, _env, gateway) = convert();
     for (client, spoken) in pairs() {
-        let (upstream, _env, gateway) = convert_to(spoken);
-        let list = client.conversation();
+        let (list, model) = (client.conversation(), spoken.dialect());
         for content in [r#","content":5"#, ""] {
             let body = format!(
-                r#"{{"model":"asked-1","{list}":[{{"role":"user","content":"a"}},{{"role":"user"{content}}}]}}"#
+                r#"{{"model":"{model}-asked-1","{list}":[{{"role":"user","content":"a"}},{{"role":"user"{content}}}]}}"#
             );
             let response = gateway.post(client.path(), &[], body.as_bytes());
             assert_eq!(response.status, 400, "{client:?}: {}", response.text());
@@ -109,45 +121,46 @@ fn assert_called(client: Format, answer: &Answer) {
 
 #[test]
 fn each_backend_gets_its_own_format_and_each_client_its_own_answer() {
-    for spoken in ALL {
-        let (upstream, env, gateway) = convert_to(spoken);
-        for (client, _) in pairs().filter(|(_, other)| *other == spoken) {
-            for (model, sent_as, streamed) in [("mock-1", "mock-1", false), ("asked-x", "sent-x", true)] {
-                let body = client.request(model, streamed, &[user(QUESTION)]);
-                let response = ask(&gateway, client, &format!("{client:?}-{model}"), &body);
-                let how = format!("{client:?} -> {spoken:?}, {model}");
-                assert_eq!(response.outcome(), "injected", "{how}");
-                let recorded = upstream.last();
-                assert_eq!((recorded.method.as_str(), recorded.target.as_str()), ("POST", spoken.path()), "{how}");
-                let words = words_of_users(spoken, &recorded.body);
-                assert_eq!(words.len(), 1, "{how}: {words:?}");
-                assert_one_block_after(QUESTION, &words[0]);
-                assert_eq!(recorded.text().matches(OPEN).count(), 1, "{how}");
-                let seen: Value = serde_json::from_slice(&recorded.body).unwrap();
-                assert_eq!(seen["model"], sent_as, "{how}");
-                assert_eq!(seen["stream"].as_bool().unwrap_or_default(), streamed, "{how}");
-                assert_eq!(seen["frobnication"], Value::Null, "{how}");
-                assert!(recorded.text().contains("Be brief.") && recorded.text().contains("Looks."), "{how}");
+    let (upstream, env, gateway) = convert();
+    for (client, spoken) in pairs() {
+        let name = spoken.dialect();
+        for (model, sent_as, streamed) in
+            [(name.to_owned(), name.to_owned(), false), (format!("{name}-asked-x"), format!("{name}-sent-x"), true)]
+        {
+            let body = client.request(&model, streamed, &[user(QUESTION)]);
+            let response = ask(&gateway, client, &format!("{client:?}-{model}"), &body);
+            let how = format!("{client:?} -> {spoken:?}, {model}");
+            assert_eq!(response.outcome(), "injected", "{how}");
+            let recorded = upstream.last();
+            assert_eq!((recorded.method.as_str(), recorded.target.as_str()), ("POST", spoken.path()), "{how}");
+            let words = words_of_users(spoken, &recorded.body);
+            assert_eq!(words.len(), 1, "{how}: {words:?}");
+            assert_one_block_after(QUESTION, &words[0]);
+            assert_eq!(recorded.text().matches(OPEN).count(), 1, "{how}");
+            let seen: Value = serde_json::from_slice(&recorded.body).unwrap();
+            assert_eq!(seen["model"], sent_as, "{how}");
+            assert_eq!(seen["stream"].as_bool().unwrap_or_default(), streamed, "{how}");
+            assert_eq!(seen["frobnication"], Value::Null, "{how}");
+            assert!(recorded.text().contains("Be brief.") && recorded.text().contains("Looks."), "{how}");
 
-                let answer = read(client, &response);
-                assert_eq!(response.headers.get("content-type") == Some("text/event-stream"), streamed, "{how}");
-                assert_eq!(answer.model, model, "{how}");
-                assert_called(client, &answer);
+            let answer = read(client, &response);
+            assert_eq!(response.headers.get("content-type") == Some("text/event-stream"), streamed, "{how}");
+            assert_eq!(answer.model, model, "{how}");
+            assert_called(client, &answer);
 
-                let dropped = response.headers.get("x-muninn-dropped").unwrap_or_default();
-                assert!(dropped.contains("frobnication"), "{how}: {dropped}");
-                let why = muninn_tests::why(&env, response.request_id());
-                assert_eq!((&why["spoken"], &why["backend"]), (&spoken.dialect().into(), &"b".into()), "{how}: {why}");
-                assert!(why["dropped"].to_string().contains("frobnication"), "{how}: {why}");
-            }
+            let dropped = response.headers.get("x-muninn-dropped").unwrap_or_default();
+            assert!(dropped.contains("frobnication"), "{how}: {dropped}");
+            let why = muninn_tests::why(&env, response.request_id());
+            assert_eq!((&why["spoken"], &why["backend"]), (&name.into(), &name.into()), "{how}: {why}");
+            assert!(why["dropped"].to_string().contains("frobnication"), "{how}: {why}");
         }
     }
 }
 
 #[test]
 fn chat_backend_is_asked_for_usage() {
-    let (upstream, _env, gateway) = convert_to(Format::Chat);
-    let body = Format::Messages.request("mock-1", true, &[user("hello")]);
+    let (upstream, _env, gateway) = convert();
+    let body = Format::Messages.request("chat", true, &[user("hello")]);
     let response = ask(&gateway, Format::Messages, "s", &body);
     let seen: Value = serde_json::from_slice(&upstream.last().body).unwrap();
     assert_eq!(seen["stream_options"]["include_usage"], true);
@@ -166,13 +179,12 @@ fn headers_follow_the_backends_api() {
         ("x-claude-code-session-id", "s"),
         ("user-agent", "claude-cli/2.1.0"),
     ];
+    let upstream = Upstream::start_with(call);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&file, "dummy-key\n").unwrap();
+    let (_env, gateway) = serve(&backends(&upstream.url(), &format!("key_file = {:?}\n", file.path())));
     for (client, spoken) in pairs() {
-        let upstream = Upstream::start_with(call);
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(&file, "dummy-key\n").unwrap();
-        let key = format!("key_file = {:?}\n", file.path());
-        let (_env, gateway) = serve(&[backend("b", &upstream.url(), spoken), key].concat());
-        let body = client.request("mock-1", false, &[user("hello")]);
+        let body = client.request(spoken.dialect(), false, &[user("hello")]);
         assert_eq!(gateway.post(client.path(), &sent, body.as_bytes()).status, 200);
         let headers = upstream.last().headers;
         let how = format!("{client:?} -> {spoken:?}: {headers:?}");
@@ -197,29 +209,27 @@ fn headers_follow_the_backends_api() {
 
 #[test]
 fn continued_conversation_extends_the_backends_prompt() {
-    for spoken in ALL {
-        let (upstream, _env, gateway) = convert_to(spoken);
-        for (client, _) in pairs().filter(|(_, other)| *other == spoken) {
-            let how = format!("{client:?} -> {spoken:?}");
-            let session = format!("{client:?}");
-            let first = ask(&gateway, client, &session, &client.request("mock-1", true, &[user(QUESTION)]));
-            let answer = read(client, &first);
-            let earlier = upstream.last();
-            let id = answer.calls[0].0.clone();
-            let mut turns = vec![user(QUESTION), Turn::Called(id.clone()), Turn::Result(id)];
-            let response = ask(&gateway, client, &session, &client.request("mock-1", true, &turns));
-            assert_eq!(response.outcome(), "replayed", "{how}");
-            let middle = upstream.last();
-            turns.push(user(SECOND));
-            let response = ask(&gateway, client, &session, &client.request("mock-1", true, &turns));
-            assert_eq!(response.outcome(), "injected", "{how}");
-            let later = upstream.last();
-            assert_extends(spoken, &earlier, &middle, &how);
-            assert_extends(spoken, &middle, &later, &how);
-            let words = words_of_users(spoken, &later.body);
-            assert_one_block_after(QUESTION, &words[0]);
-            assert_one_block_after(SECOND, words.last().unwrap());
-        }
+    let (upstream, _env, gateway) = convert();
+    for (client, spoken) in pairs() {
+        let how = format!("{client:?} -> {spoken:?}");
+        let request = |turns: &[Turn]| client.request(spoken.dialect(), true, turns);
+        let first = ask(&gateway, client, &how, &request(&[user(QUESTION)]));
+        let answer = read(client, &first);
+        let earlier = upstream.last();
+        let id = answer.calls[0].0.clone();
+        let mut turns = vec![user(QUESTION), Turn::Called(id.clone()), Turn::Result(id)];
+        let response = ask(&gateway, client, &how, &request(&turns));
+        assert_eq!(response.outcome(), "replayed", "{how}");
+        let middle = upstream.last();
+        turns.push(user(SECOND));
+        let response = ask(&gateway, client, &how, &request(&turns));
+        assert_eq!(response.outcome(), "injected", "{how}");
+        let later = upstream.last();
+        assert_extends(spoken, &earlier, &middle, &how);
+        assert_extends(spoken, &middle, &later, &how);
+        let words = words_of_users(spoken, &later.body);
+        assert_one_block_after(QUESTION, &words[0]);
+        assert_one_block_after(SECOND, words.last().unwrap());
     }
 }
 
@@ -242,18 +252,16 @@ fn assert_extends(spoken: Format, earlier: &Recorded, later: &Recorded, how: &st
 
 #[test]
 fn session_keeps_its_blocks_on_another_backend() {
+    let (upstream, _env, gateway) = convert();
     for (client, spoken) in pairs() {
-        let (native, other) = (Upstream::start_with(call), Upstream::start_with(call));
-        let routes = "[[routes]]\nmodel = \"first\"\nbackend = \"a\"\n[[routes]]\nmodel = \"then\"\nbackend = \"b\"\n";
-        let backends = [backend("a", &native.url(), client), backend("b", &other.url(), spoken)];
-        let (_env, gateway) = serve(&format!("{}{routes}", backends.concat()));
         let how = format!("{client:?} -> {spoken:?}");
-        let first = ask(&gateway, client, "s", &client.request("first", false, &[user(QUESTION)]));
+        let first = ask(&gateway, client, &how, &client.request(client.dialect(), false, &[user(QUESTION)]));
         let id = read(client, &first).calls[0].0.clone();
-        let given = words_of_users(client, &native.last().body).remove(0);
+        let given = words_of_users(client, &upstream.last().body).remove(0);
         let turns = [user(QUESTION), Turn::Called(id.clone()), Turn::Result(id), user("Thanks a lot.")];
-        ask(&gateway, client, "s", &client.request("then", false, &turns));
-        let words = words_of_users(spoken, &other.last().body);
+        ask(&gateway, client, &how, &client.request(spoken.dialect(), false, &turns));
+        assert_eq!(upstream.last().target, spoken.path(), "{how}");
+        let words = words_of_users(spoken, &upstream.last().body);
         assert_one_block_after(QUESTION, &words[0]);
         let block = |words: &str| words[words.find(OPEN).unwrap()..].trim_end().to_owned();
         assert_eq!(block(&words[0]), block(&given), "{how}");

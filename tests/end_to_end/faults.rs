@@ -22,7 +22,7 @@ use muninn_tests::{Recorded, answers};
 
 use crate::formats::{ALL, Format};
 use run::Outcome::{Answered, Cut, Failed, Relayed};
-use run::{Expected, Sent, Trial, survive, survive_with};
+use run::{Expected, Sent, Trial};
 
 /// Every client gets the answer.
 const ANSWERED: Expected = Expected::all(&[Answered]);

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use serde_json::Value;
 
-use crate::http::{self, Response};
+use crate::http::{self, Connection, Response};
 use crate::wait_until;
 
 /// A running `muninn serve` process. Dropping it kills the process by its id.
@@ -106,7 +106,12 @@ impl Gateway {
     /// # Panics
     /// If that takes longer than [`PATIENCE`](crate::PATIENCE).
     pub fn wait_ready(&self) {
-        wait_until("a ready index", || (self.health()["index"]["settled"] == true).then_some(()));
+        // One connection for all looks: the gateway reads the machine's table of sockets for each new one.
+        let mut connection = Connection::open(self.address);
+        wait_until("a ready index", || {
+            connection.send("GET", "/healthz", &[], b"");
+            (connection.response().json()["index"]["settled"] == true).then_some(())
+        });
     }
 
     /// The targets of the process's file descriptors. Databases are excluded, because they are opened at their first

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use muninn_tests::http::Response;
+use muninn_tests::http::{Connection, Response};
 use muninn_tests::{Gateway, Recorded, Reply, TestEnv, Upstream, answers};
 
 use crate::MUNINN;
@@ -16,7 +16,10 @@ pub(crate) struct Broken {
     answer: Arc<Mutex<Arc<Answering>>>,
     pub(crate) gateway: Gateway,
     pub(crate) upstream: Upstream,
-    _env: TestEnv,
+    pub(crate) env: TestEnv,
+    /// The client's connection. The gateway reads the machine's table of sockets for each new one, so that thousands of
+    /// connections would cost more than what they ask for.
+    client: Mutex<Option<Connection>>,
 }
 
 impl Broken {
@@ -45,7 +48,7 @@ impl Broken {
         env.write_config(&format!("{}{}{limits}", backends.concat(), routes.concat()));
         let root = env.repository("demo", &[]);
         let gateway = env.serve(&root, &[]);
-        Broken { answer, gateway, upstream, _env: env }
+        Broken { answer, gateway, upstream, env, client: Mutex::default() }
     }
 
     pub(crate) fn answer_with(&self, answer: impl Fn(&Recorded) -> Reply + Send + Sync + 'static) {
@@ -57,8 +60,15 @@ impl Broken {
     }
 
     pub(crate) fn ask(&self, client: Format, spoken: Format, streamed: bool) -> Response {
+        let mut kept = self.client.lock().unwrap();
+        let mut connection = kept.take().unwrap_or_else(|| Connection::open(self.gateway.address));
         let body = Broken::body(client, spoken, streamed);
-        self.gateway.post(client.path(), &[], body.as_bytes())
+        connection.send("POST", client.path(), &[("Content-Type", "application/json")], body.as_bytes());
+        let response = connection.response();
+        if response.headers.get("connection") != Some("close") {
+            *kept = Some(connection);
+        }
+        response
     }
 
     /// How many descriptors the gateway has when its index is ready and it has nothing to do.

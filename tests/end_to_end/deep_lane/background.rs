@@ -1,9 +1,9 @@
 //! Background exploration: its turn does not wait, and the next turn gets the result.
 
-use muninn_tests::{Control, Upstream};
+use muninn_tests::Control;
 use serde_json::{Value, json};
 
-use super::stage::{CITED, Deep, MARK, TARGETS, body, citing, give, held, saying, sources};
+use super::stage::{CITED, Deep, MARK, TARGETS, body, citing, give, held, sources};
 use crate::stage::QUESTION;
 
 /// Questions that no exploration of [`super::stage::finds`] finds anything for.
@@ -15,7 +15,9 @@ const PATIENT: &str = "mode = \"background\"\ndeadline_ms = 600000";
 /// A conversation whose first question is being explored: the explorer says nothing yet.
 fn exploring() -> (Deep, Control) {
     let (control, answer) = held();
-    (Deep::with(Upstream::start(), saying(vec![answer]), PATIENT), control)
+    let deep = Deep::new(PATIENT);
+    deep.says(vec![answer]);
+    (deep, control)
 }
 
 /// Asks the first question of a session.

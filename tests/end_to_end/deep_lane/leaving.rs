@@ -1,10 +1,10 @@
 //! A client that leaves while a model explores for it.
 
 use muninn_tests::http::{Connection, stream};
-use muninn_tests::{Control, Reply, Upstream};
+use muninn_tests::{Control, Reply};
 use serde_json::{Value, json};
 
-use super::stage::{DEEP, Deep, MARK, TARGETS, body, held, looking, saying, streamed};
+use super::stage::{DEEP, Deep, MARK, TARGETS, body, held, looking, streamed};
 use crate::stage::QUESTION;
 
 const PATIENT: &str = "deadline_ms = 600000";
@@ -15,7 +15,7 @@ fn assert_forgotten(deep: &Deep, control: &Control, target: &str, body: &Value) 
     deep.wait_explorations(0);
     assert!(deep.upstream.requests().is_empty(), "{target}: nobody is there to be answered");
     let before = deep.explorer.requests().len();
-    let (blocks, receipt) = deep.ask(target, &[DEEP, ("x-session-id", "s")], body);
+    let (blocks, receipt) = deep.ask(target, &[DEEP, ("x-session-id", target)], body);
     assert!(blocks[0].contains(MARK), "{target}: {receipt}");
     assert_eq!(receipt["exploration"]["ended"], "final", "{target}: {receipt}");
     assert_eq!(deep.explorer.requests().len() - before, 2, "{target}: explored anew");
@@ -23,12 +23,13 @@ fn assert_forgotten(deep: &Deep, control: &Control, target: &str, body: &Value) 
 
 #[test]
 fn client_that_leaves_before_the_answer_cancels_the_exploration() {
+    let deep = Deep::new(PATIENT);
     for target in TARGETS {
         let (control, answer) = held();
-        let deep = Deep::with(Upstream::start(), saying(vec![answer]), PATIENT);
+        deep.says(vec![answer]);
         let body = body(target, "m", &[QUESTION]);
         let mut client = Connection::open(deep.gateway.address);
-        client.send("POST", target, &[DEEP, ("x-session-id", "s")], body.to_string().as_bytes());
+        client.send("POST", target, &[DEEP, ("x-session-id", target)], body.to_string().as_bytes());
         deep.explorer.wait_for(1);
         deep.wait_explorations(1);
         client.close();
@@ -38,12 +39,12 @@ fn client_that_leaves_before_the_answer_cancels_the_exploration() {
 
 #[test]
 fn client_that_leaves_mid_stream_cancels_the_exploration() {
+    let deep = Deep::new(PATIENT);
     for target in TARGETS {
         let (control, answer) = held();
-        let explorer = saying(vec![Reply::json(200, looking()), answer]);
-        let deep = Deep::with(Upstream::start(), explorer, PATIENT);
+        deep.says(vec![Reply::json(200, looking()), answer]);
         let asked = streamed(target, "m", &[QUESTION]);
-        let headers = [DEEP, ("x-session-id", "s")];
+        let headers = [DEEP, ("x-session-id", target)];
         let mut client = stream(deep.gateway.address, "POST", target, &headers, asked.as_bytes());
         drop(client.read_until("archive_invoice"));
         deep.explorer.wait_for(2);
@@ -59,11 +60,12 @@ fn client_that_leaves_mid_stream_cancels_the_exploration() {
 #[test]
 fn client_that_leaves_with_a_large_body_cancels_the_exploration() {
     let (control, answer) = held();
-    let deep = Deep::with(Upstream::start(), saying(vec![answer]), PATIENT);
+    let deep = Deep::new(PATIENT);
+    deep.says(vec![answer]);
     let mut body = body(TARGETS[0], "m", &[QUESTION]);
     body["metadata"] = json!({"padding": "x".repeat(2 << 20)});
     let mut client = Connection::open(deep.gateway.address);
-    client.send("POST", TARGETS[0], &[DEEP, ("x-session-id", "s")], body.to_string().as_bytes());
+    client.send("POST", TARGETS[0], &[DEEP, ("x-session-id", TARGETS[0])], body.to_string().as_bytes());
     deep.explorer.wait_for(1);
     client.close();
     assert_forgotten(&deep, &control, TARGETS[0], &body);

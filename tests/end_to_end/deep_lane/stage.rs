@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use muninn_tests::http::Response;
 use muninn_tests::{Control, Gateway, Recorded, Reply, TestEnv, Upstream, script, wait_until};
@@ -65,15 +65,6 @@ pub(super) fn finds(request: &Recorded) -> Reply {
     Reply::json(200, if has_looked(request) { citing(places) } else { looking() })
 }
 
-/// An explorer that says these things one after the other, and then does as [`finds`].
-pub(super) fn saying(replies: Vec<Reply>) -> Upstream {
-    let replies = Mutex::new(VecDeque::from(replies));
-    Upstream::start_with(move |request| {
-        let next = replies.lock().unwrap().pop_front();
-        next.unwrap_or_else(|| finds(request))
-    })
-}
-
 /// An answer under the test's control.
 pub(super) fn held() -> (Control, Reply) {
     let (control, script) = script();
@@ -113,6 +104,8 @@ pub(super) struct Deep {
     pub(super) env: TestEnv,
     pub(super) upstream: Upstream,
     pub(super) explorer: Upstream,
+    /// What the explorer says next, before it does as [`finds`].
+    replies: Arc<Mutex<VecDeque<Reply>>>,
     pub(super) root: PathBuf,
     pub(super) gateway: Gateway,
 }
@@ -120,7 +113,20 @@ pub(super) struct Deep {
 impl Deep {
     /// With an explorer that finds; `explore` are lines of `[explore]`.
     pub(super) fn new(explore: &str) -> Deep {
-        Deep::with(Upstream::start(), Upstream::start_with(finds), explore)
+        Deep::before(Upstream::start(), explore)
+    }
+
+    /// The same before this backend.
+    pub(super) fn before(upstream: Upstream, explore: &str) -> Deep {
+        let replies: Arc<Mutex<VecDeque<Reply>>> = Arc::default();
+        let explorer = Upstream::start_with({
+            let replies = Arc::clone(&replies);
+            move |request| {
+                let next = replies.lock().unwrap().pop_front();
+                next.unwrap_or_else(|| finds(request))
+            }
+        });
+        Deep { replies, ..Deep::with(upstream, explorer, explore) }
     }
 
     /// With these two.
@@ -135,7 +141,14 @@ impl Deep {
         let root = env.repository("demo", &FILES);
         let gateway = env.serve(&root, &[]);
         gateway.wait_ready();
-        Deep { env, upstream, explorer, root, gateway }
+        Deep { env, upstream, explorer, replies: Arc::default(), root, gateway }
+    }
+
+    /// Has the explorer say these things one after the other, and forgets all earlier requests.
+    pub(super) fn says(&self, replies: Vec<Reply>) {
+        self.upstream.take_requests();
+        self.explorer.take_requests();
+        *self.replies.lock().unwrap() = replies.into();
     }
 
     /// Sends a body of a session that must be answered with 200; returns what was inserted, and the receipt.

@@ -4,7 +4,7 @@ use muninn_tests::http::{Streaming, stream};
 use muninn_tests::{Reply, Upstream, answers};
 use serde_json::Value;
 
-use super::stage::{DEEP, Deep, MARK, TARGETS, body, calling, citing, give, held, looking, saying, streamed};
+use super::stage::{DEEP, Deep, MARK, TARGETS, body, calling, citing, give, held, looking, streamed};
 use crate::stage::QUESTION;
 
 fn ask(deep: &Deep, target: &str) -> Streaming {
@@ -34,10 +34,10 @@ fn as_text(bytes: Vec<u8>) -> String {
 
 #[test]
 fn a_stream_begins_with_what_is_being_read_and_ends_with_the_backends_events() {
+    let deep = Deep::new("");
     for target in TARGETS {
         let (control, answer) = held();
-        let explorer = saying(vec![Reply::json(200, looking()), answer]);
-        let deep = Deep::with(Upstream::start(), explorer, "");
+        deep.says(vec![Reply::json(200, looking()), answer]);
         let mut answer = ask(&deep, target);
         assert_eq!(answer.status, 200);
         assert_eq!(answer.headers.get("content-type"), Some("text/event-stream"));
@@ -76,10 +76,10 @@ fn a_stream_begins_with_what_is_being_read_and_ends_with_the_backends_events() {
 
 #[test]
 fn a_stream_shows_a_sign_of_life_while_the_explorer_says_nothing() {
+    let deep = Deep::new("deadline_ms = 600000\n[limits]\nkeep_alive_ms = 20\n");
     for target in TARGETS {
         let (control, answer) = held();
-        let deep =
-            Deep::with(Upstream::start(), saying(vec![answer]), "deadline_ms = 600000\n[limits]\nkeep_alive_ms = 20\n");
+        deep.says(vec![answer]);
         let mut answer = ask(&deep, target);
         let sign = if target == TARGETS[1] { "ping" } else { ": keep-alive" };
         let mut text = answer.read_until(sign);
@@ -93,13 +93,15 @@ fn a_stream_shows_a_sign_of_life_while_the_explorer_says_nothing() {
 
 #[test]
 fn what_goes_wrong_after_the_stream_began_is_said_in_it() {
-    for target in TARGETS {
-        let error = match target {
+    let upstream = Upstream::start_with(|request| {
+        let error = match request.target.as_str() {
             "/v1/messages" => r#"{"type":"error","error":{"type":"overloaded_error","message":"too busy today"}}"#,
             _ => r#"{"error":{"message":"too busy today","type":"invalid_request_error","code":"busy"}}"#,
         };
-        let upstream = Upstream::start_with(move |_| Reply::json(422, error));
-        let deep = Deep::with(upstream, saying(vec![]), "");
+        Reply::json(422, error)
+    });
+    let deep = Deep::before(upstream, "");
+    for target in TARGETS {
         let mut answer = ask(&deep, target);
         assert_eq!(answer.status, 200, "{target}: begun before the backend was asked");
         let text = as_text(answer.rest().unwrap());

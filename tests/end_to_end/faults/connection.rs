@@ -41,62 +41,53 @@ fn a_refused_connection_is_an_error() {
 }
 
 #[test]
-fn a_reset_before_the_head_is_an_error() {
-    survive(FAILED, |_, socket| reset(socket));
-}
-
-#[test]
-fn a_close_before_the_head_is_an_error() {
-    survive(FAILED, |_, _| Ok(()));
-}
-
-#[test]
-fn a_reset_in_the_head_is_an_error() {
-    survive(FAILED, |asked, socket| {
+fn broken_connections_end_in_an_answer_or_an_error() {
+    let mut trial = Trial::with("");
+    trial.written("a reset before the head is an error", FAILED, |_, socket| reset(socket));
+    trial.written("a close before the head is an error", FAILED, |_, _| Ok(()));
+    trial.written("a reset in the head is an error", FAILED, |asked, socket| {
         let head = asked.chunked();
         write(socket, &head[..head.len() / 2])?;
         reset(socket)
     });
-}
-
-#[test]
-fn a_close_in_the_head_is_an_error() {
-    survive(FAILED, |asked, socket| {
+    trial.written("a close in the head is an error", FAILED, |asked, socket| {
         let head = asked.chunked();
         write(socket, &head[..head.len() / 2])
     });
-}
-
-#[test]
-fn a_reset_after_the_head_ends_the_answer_with_an_error() {
-    survive(BROKEN_OFF, |asked, socket| {
+    trial.written("a reset after the head ends the answer with an error", BROKEN_OFF, |asked, socket| {
         write(socket, asked.chunked())?;
         reset(socket)
     });
-}
-
-#[test]
-fn a_reset_in_an_event_ends_the_answer_with_an_error() {
-    survive(BROKEN_OFF, |asked, socket| {
+    trial.written("a reset in an event ends the answer with an error", BROKEN_OFF, |asked, socket| {
         write(socket, asked.chunked())?;
         write(socket, chunk(asked.half()))?;
         reset(socket)
     });
-}
-
-#[test]
-fn a_reset_in_a_chunk_ends_the_answer_with_an_error() {
-    survive(BROKEN_OFF, |asked, socket| {
+    trial.written("a reset in a chunk ends the answer with an error", BROKEN_OFF, |asked, socket| {
         write(socket, asked.chunked())?;
         let whole = chunk(asked.body);
         write(socket, &whole[..whole.len() / 2])?;
         reset(socket)
     });
+    // The alert that a TLS server sends for a plain request.
+    trial.written("tls in place of http is an error", FAILED, |_, socket| {
+        write(socket, b"\x15\x03\x03\x00\x02\x02\x46")
+    });
+    trial.written("an http2 preface in place of an answer is an error", FAILED, |_, socket| {
+        write(socket, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+    });
+    trial.written("a body without a head is an error", FAILED, |asked, socket| write(socket, asked.body));
+    for line in ["HTTP/1.1 abc OK", "HTTP/1.1 99 Low", "HTTP/1.1 1000 High", "HTTP/9.9 200 OK", "200 OK"] {
+        trial.written("an invalid status line is an error", FAILED, move |asked, socket| {
+            write(socket, format!("{line}\r\ncontent-length: {}\r\n\r\n{}", asked.body.len(), asked.body))
+        });
+    }
 }
 
 #[test]
-fn head_sent_byte_by_byte_is_read() {
-    survive_with("keep_alive_ms = 50\n", ANSWERED, |asked, socket| {
+fn slow_answers_are_read() {
+    let mut trial = Trial::with("keep_alive_ms = 50\n");
+    trial.written("head sent byte by byte is read", ANSWERED, |asked, socket| {
         let head = asked.chunked();
         for byte in head.bytes() {
             write(socket, [byte])?;
@@ -105,11 +96,7 @@ fn head_sent_byte_by_byte_is_read() {
         write(socket, chunk(asked.body))?;
         write(socket, chunk(""))
     });
-}
-
-#[test]
-fn body_sent_byte_by_byte_is_read() {
-    survive_with("keep_alive_ms = 50\n", ANSWERED, |asked, socket| {
+    trial.written("body sent byte by byte is read", ANSWERED, |asked, socket| {
         write(socket, asked.chunked())?;
         for byte in asked.body.bytes() {
             write(socket, chunk([byte]))?;
@@ -119,21 +106,14 @@ fn body_sent_byte_by_byte_is_read() {
 }
 
 #[test]
-fn silent_backend_times_out() {
-    survive_with(IMPATIENT, FAILED, |_, socket| until_closed(socket));
-}
-
-#[test]
-fn backend_that_stops_in_its_head_times_out() {
-    survive_with(IMPATIENT, FAILED, |asked, socket| {
+fn silent_backends_time_out() {
+    let mut trial = Trial::with(IMPATIENT);
+    trial.written("silent backend times out", FAILED, |_, socket| until_closed(socket));
+    trial.written("backend that stops in its head times out", FAILED, |asked, socket| {
         write(socket, &asked.chunked()[..20])?;
         until_closed(socket)
     });
-}
-
-#[test]
-fn backend_that_stops_in_an_event_times_out() {
-    survive_with(IMPATIENT, BROKEN_OFF, |asked, socket| {
+    trial.written("backend that stops in an event times out", BROKEN_OFF, |asked, socket| {
         write(socket, asked.chunked())?;
         write(socket, chunk(asked.half()))?;
         until_closed(socket)
@@ -170,30 +150,4 @@ fn close_of_a_pooled_connection_is_retried() {
         }
     }
     broken.assert_lives();
-}
-
-#[test]
-fn tls_in_place_of_http_is_an_error() {
-    // The alert that a TLS server sends for a plain request.
-    survive(FAILED, |_, socket| write(socket, b"\x15\x03\x03\x00\x02\x02\x46"));
-}
-
-#[test]
-fn an_http2_preface_in_place_of_an_answer_is_an_error() {
-    survive(FAILED, |_, socket| write(socket, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"));
-}
-
-#[test]
-fn a_body_without_a_head_is_an_error() {
-    survive(FAILED, |asked, socket| write(socket, asked.body));
-}
-
-#[test]
-fn an_invalid_status_line_is_an_error() {
-    let mut trial = Trial::with("");
-    for line in ["HTTP/1.1 abc OK", "HTTP/1.1 99 Low", "HTTP/1.1 1000 High", "HTTP/9.9 200 OK", "200 OK"] {
-        trial.written(FAILED, move |asked, socket| {
-            write(socket, format!("{line}\r\ncontent-length: {}\r\n\r\n{}", asked.body.len(), asked.body))
-        });
-    }
 }

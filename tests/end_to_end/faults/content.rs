@@ -12,12 +12,9 @@ const ERROR: &str =
     r#"{"type":"error","error":{"type":"api_error","message":"the model has crashed","code":"crashed","param":null}}"#;
 
 #[test]
-fn error_with_status_200_is_an_error() {
-    Sent::survive(RELAYED_OR_FAILED, |_| Sent::new(200, JSON, ERROR));
-}
-
-#[test]
-fn an_error_of_any_status_and_shape_is_an_error() {
+fn unexpected_contents_end_in_an_answer_or_an_error() {
+    let mut trial = Trial::with("");
+    trial.sent("error with status 200 is an error", &[], RELAYED_OR_FAILED, |_| Sent::new(200, JSON, ERROR));
     let huge = format!(r#"{{"error":{{"message":"{}","type":"x","code":"y"}}}}"#, "x".repeat(20 << 20));
     let bodies = [
         (JSON, ERROR.to_owned()),
@@ -26,40 +23,56 @@ fn an_error_of_any_status_and_shape_is_an_error() {
         (JSON, "[".repeat(5_000)),
         (JSON, huge),
     ];
-    let mut trial = Trial::with("");
     for status in [400, 404, 500, 503] {
         for (content_type, body) in bodies.clone() {
             if body.len() > 1 << 20 && status != 500 {
                 continue;
             }
-            trial.sent(&[], RELAYED_OR_FAILED, move |_| Sent::new(status, content_type, body.clone()));
+            trial.sent("an error of any status and shape is an error", &[], RELAYED_OR_FAILED, move |_| {
+                Sent::new(status, content_type, body.clone())
+            });
         }
     }
-}
-
-#[test]
-fn a_compressed_error_is_an_error() {
-    let mut trial = Trial::with("");
     for status in [400, 503] {
-        trial.sent(&[], RELAYED_OR_FAILED, move |_| {
+        trial.sent("a compressed error is an error", &[], RELAYED_OR_FAILED, move |_| {
             let mut sent = Sent::new(status, JSON, gzip(ERROR.as_bytes()));
             sent.headers.push(("content-encoding", "gzip".to_owned()));
             sent
         });
     }
-}
-
-#[test]
-fn unrequested_compression_is_an_answer_or_an_error() {
-    Sent::survive(RELAYED_OR_EITHER, compressed);
-}
-
-#[test]
-fn a_client_that_takes_gzip_gets_the_answer() {
+    trial.sent("unrequested compression is an answer or an error", &[], RELAYED_OR_EITHER, compressed);
     let headers = [("Accept-Encoding", "gzip, deflate, br")];
-    Trial::with("").sent(&headers, ANSWERED, |asked| {
+    trial.sent("a client that takes gzip gets the answer", &headers, ANSWERED, |asked| {
         if asked.takes_gzip { compressed(asked) } else { Sent::new(200, asked.content_type(), asked.body) }
     });
+    trial.sent("no content is an error", &[], RELAYED_OR_FAILED, |_| Sent::new(204, "text/plain", ""));
+    trial.sent("a redirection is an error", &[], RELAYED_OR_FAILED, |_| {
+        let mut sent = Sent::new(302, "text/html", "");
+        sent.headers.push(("location", "http://127.0.0.1:9/".to_owned()));
+        sent
+    });
+    for content_type in ["text/plain", "application/octet-stream", "nonsense"] {
+        trial.sent("wrong content type is tolerated", &[], RELAYED_OR_EITHER, move |asked| {
+            Sent::new(200, content_type, asked.body)
+        });
+    }
+    trial.sent("wrong content type is tolerated", &[], RELAYED_OR_EITHER, |asked| {
+        let other = if asked.streamed { JSON } else { "text/event-stream" };
+        Sent::new(200, other, asked.body)
+    });
+    trial.sent(
+        "stream instead of whole answer and reverse are an answer or an error",
+        &[],
+        RELAYED_OR_EITHER,
+        |asked| {
+            let path = asked.format.path();
+            if asked.streamed {
+                Sent::new(200, JSON, answers::whole(path))
+            } else {
+                Sent::new(200, "text/event-stream", answers::streamed(path))
+            }
+        },
+    );
 }
 
 fn compressed(asked: &Asked) -> Sent {
@@ -84,42 +97,4 @@ fn a_compressed_error_keeps_its_message_for_every_client() {
         assert_eq!(error_message(client.path(), &response), "the model has crashed");
     }
     broken.assert_lives();
-}
-
-#[test]
-fn no_content_is_an_error() {
-    Sent::survive(RELAYED_OR_FAILED, |_| Sent::new(204, "text/plain", ""));
-}
-
-#[test]
-fn a_redirection_is_an_error() {
-    Sent::survive(RELAYED_OR_FAILED, |_| {
-        let mut sent = Sent::new(302, "text/html", "");
-        sent.headers.push(("location", "http://127.0.0.1:9/".to_owned()));
-        sent
-    });
-}
-
-#[test]
-fn wrong_content_type_is_tolerated() {
-    let mut trial = Trial::with("");
-    for content_type in ["text/plain", "application/octet-stream", "nonsense"] {
-        trial.sent(&[], RELAYED_OR_EITHER, move |asked| Sent::new(200, content_type, asked.body));
-    }
-    trial.sent(&[], RELAYED_OR_EITHER, |asked| {
-        let other = if asked.streamed { JSON } else { "text/event-stream" };
-        Sent::new(200, other, asked.body)
-    });
-}
-
-#[test]
-fn stream_instead_of_whole_answer_and_reverse_are_an_answer_or_an_error() {
-    Sent::survive(RELAYED_OR_EITHER, |asked| {
-        let path = asked.format.path();
-        if asked.streamed {
-            Sent::new(200, JSON, answers::whole(path))
-        } else {
-            Sent::new(200, "text/event-stream", answers::streamed(path))
-        }
-    });
 }

@@ -19,34 +19,27 @@ pub(super) fn events(body: &str) -> Vec<&str> {
 }
 
 #[test]
-fn an_event_of_20_megabytes_is_passed_on_or_an_error() {
-    Sent::survive(RELAYED_OR_EITHER, |asked| {
+fn wrong_events_end_in_an_answer_or_an_error() {
+    let mut trial = Trial::with("");
+    trial.sent("an event of 20 megabytes is passed on or an error", &[], RELAYED_OR_EITHER, |asked| {
         spoilt(asked, |body| {
             let all = events(body);
             let long = asked.format.event(&format!(r#"{{"type":"extension","x":"{}"}}"#, "x".repeat(20 << 20)));
             [all[0].as_bytes(), long.as_bytes(), all[1..].concat().as_bytes()].concat()
         })
     });
-}
-
-#[test]
-fn invalid_utf8_in_an_event_is_passed_on_or_an_error() {
-    Sent::survive(RELAYED_OR_EITHER, |asked| {
+    trial.sent("invalid utf8 in an event is passed on or an error", &[], RELAYED_OR_EITHER, |asked| {
         let at = asked.body.find("\"ok\"").unwrap() + 1;
         let mut body = asked.body.as_bytes().to_vec();
         body.splice(at..at, *b"\xff\xc3\x28");
         Sent::new(200, asked.content_type(), body)
     });
-}
-
-#[test]
-fn nul_bytes_are_passed_on_or_an_error() {
-    Sent::survive(RELAYED_OR_EITHER, |asked| spoilt(asked, |body| body.replace("data: ", "data: \0").into_bytes()));
-}
-
-#[test]
-fn stream_without_its_last_event_is_an_error() {
-    Sent::survive(
+    trial.sent("nul bytes are passed on or an error", &[], RELAYED_OR_EITHER, |asked| {
+        spoilt(asked, |body| body.replace("data: ", "data: \0").into_bytes())
+    });
+    trial.sent(
+        "stream without its last event is an error",
+        &[],
         Expected { whole: &[Answered], native: &[Relayed, Failed], converted: &[Answered, Failed] },
         |asked| {
             spoilt(asked, |body| {
@@ -55,50 +48,29 @@ fn stream_without_its_last_event_is_an_error() {
             })
         },
     );
-}
-
-#[test]
-fn repeated_last_event_is_sent_once() {
-    Sent::survive(RELAYED_OR_ANSWERED, |asked| {
+    trial.sent("repeated last event is sent once", &[], RELAYED_OR_ANSWERED, |asked| {
         spoilt(asked, |body| {
             let last = *events(body).last().unwrap();
             [body, last].concat().into_bytes()
         })
     });
-}
-
-#[test]
-fn events_after_the_last_are_dropped() {
-    Sent::survive(RELAYED_OR_ANSWERED, |asked| {
+    trial.sent("events after the last are dropped", &[], RELAYED_OR_ANSWERED, |asked| {
         spoilt(asked, |body| [body, "data: {\"more\":1}\n\n", "garbage"].concat().into_bytes())
     });
-}
-
-#[test]
-fn unknown_events_are_skipped() {
-    Sent::survive(RELAYED_OR_ANSWERED, |asked| {
+    trial.sent("unknown events are skipped", &[], RELAYED_OR_ANSWERED, |asked| {
         spoilt(asked, |body| {
             let unknown = "event: extension\nid: 7\nretry: 10\ndata: {\"type\":\"extension\",\"x\":[1]}\n\n";
             let all = events(body);
             [all[0], unknown, &all[1..].concat()].concat().into_bytes()
         })
     });
-}
-
-#[test]
-fn unknown_stop_reason_still_ends_the_answer() {
-    Sent::survive(ANSWERED, |asked| {
+    trial.sent("unknown stop reason still ends the answer", &[], ANSWERED, |asked| {
         let mut body = asked.body.to_owned();
         for (known, unknown) in [(r#""stop""#, r#""exhausted""#), (r#""end_turn""#, r#""exhausted""#)] {
             body = body.replace(known, unknown);
         }
         Sent::new(200, asked.content_type(), body)
     });
-}
-
-#[test]
-fn missing_or_absurd_usage_is_tolerated() {
-    let mut trial = Trial::with("");
     for replacement in [
         "null",
         "{}",
@@ -106,10 +78,15 @@ fn missing_or_absurd_usage_is_tolerated() {
         r#"{"prompt_tokens":-1,"completion_tokens":-5,"total_tokens":-6,"input_tokens":-1,"output_tokens":-5}"#,
         r#"{"prompt_tokens":1e300,"completion_tokens":99999999999999999999,"input_tokens":1e300,"output_tokens":1.5}"#,
     ] {
-        trial.sent(&[], RELAYED_OR_ANSWERED, move |asked| {
+        trial.sent("missing or absurd usage is tolerated", &[], RELAYED_OR_ANSWERED, move |asked| {
             Sent::new(200, asked.content_type(), with_usage(asked.body, replacement))
         });
     }
+    // Native streams have other line ends then than the readers of these tests take, and so count as relayed.
+    let converted = Expected { native: &[Relayed], ..RELAYED_OR_ANSWERED };
+    trial.sent("line ends of two bytes are read", &[], converted, |asked| {
+        spoilt(asked, |body| body.replace('\n', "\r\n").into_bytes())
+    });
 }
 
 /// The text with every `"usage":{...}` replaced.
@@ -127,9 +104,6 @@ fn with_usage(text: &str, replacement: &str) -> String {
 
 #[test]
 fn line_ends_split_at_every_byte_are_read() {
-    // Native streams have other line ends then than the readers of these tests take, and so count as relayed.
-    let converted = Expected { native: &[Relayed], ..RELAYED_OR_ANSWERED };
-    Sent::survive(converted, |asked| spoilt(asked, |body| body.replace('\n', "\r\n").into_bytes()));
     let mut broken = Broken::new();
     broken.answer_with(|request| {
         let asked = Asked::of(request);

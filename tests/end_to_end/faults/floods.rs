@@ -11,9 +11,10 @@ const IMPATIENT: &str = "keep_alive_ms = 200\nfirst_byte_timeout_ms = 2000\nstre
 /// A client leaves after this many bytes of a flood.
 const MOST: usize = 2 << 20;
 
-/// Writes the beginning of an answer, and then the same bytes without end.
-fn flood(bytes: &'static [u8]) {
-    Trial::with(IMPATIENT).most(MOST).written(FLOODED, move |asked, socket| {
+/// Writes the beginning of an answer, and then the same bytes without end. Each flood is a test with a gateway of its own,
+/// because it takes many seconds, and tests run in parallel.
+fn flood(case: &str, bytes: &'static [u8]) {
+    Trial::with(IMPATIENT).most(MOST).written(case, FLOODED, move |asked, socket| {
         write(socket, asked.head("connection: close\r\n"))?;
         write(socket, events(asked.body)[0])?;
         write_for_ever(socket, bytes)
@@ -22,27 +23,28 @@ fn flood(bytes: &'static [u8]) {
 
 #[test]
 fn endless_comments_are_cancelled() {
-    flood(b": still here\n\n");
+    flood("comments", b": still here\n\n");
 }
 
 #[test]
 fn endless_blank_lines_are_cancelled() {
-    flood(b"\n\n");
+    flood("blank lines", b"\n\n");
 }
 
 #[test]
 fn endless_empty_events_are_cancelled() {
-    flood(b"data: {}\n\n");
+    flood("empty events", b"data: {}\n\n");
 }
 
 #[test]
 fn endless_line_is_cancelled() {
-    flood(b"x");
+    flood("one line", b"x");
 }
 
 #[test]
 fn endless_events_after_the_last_are_cancelled() {
     Trial::with(IMPATIENT).most(MOST).written(
+        "events after the last",
         Expected {
             native: &[Answered, Flooded, Failed],
             whole: &[Answered, Flooded, Failed, Cut],
@@ -58,7 +60,6 @@ fn endless_events_after_the_last_are_cancelled() {
 
 #[test]
 fn endless_interim_responses_are_cancelled() {
-    survive_with("first_byte_timeout_ms = 500\n", FAILED, |_, socket| {
-        write_for_ever(socket, b"HTTP/1.1 102 Processing\r\n\r\n")
-    });
+    Trial::with("first_byte_timeout_ms = 500\n")
+        .written("interim responses", FAILED, |_, socket| write_for_ever(socket, b"HTTP/1.1 102 Processing\r\n\r\n"));
 }

@@ -122,29 +122,10 @@ fn unpacked(response: &Response) -> Response {
     response
 }
 
-/// [`survive_with`] the limits of a patient gateway.
-pub(super) fn survive(expected: Expected, fault: impl Fn(&Asked, &TcpStream) -> Result<()> + Send + Sync + 'static) {
-    survive_with("", expected, fault);
-}
-
-/// Has the backend of a gateway with these limits answer by one fault, as [`Trial::written`] does.
-pub(super) fn survive_with(
-    limits: &str,
-    expected: Expected,
-    fault: impl Fn(&Asked, &TcpStream) -> Result<()> + Send + Sync + 'static,
-) {
-    Trial::with(limits).written(expected, fault);
-}
-
 impl Sent {
     /// A status with a body of a content type.
     pub(super) fn new(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Sent {
         Sent { status, headers: vec![("content-type", content_type.to_owned())], body: body.into() }
-    }
-
-    /// Has the backend of a patient gateway send one thing, as [`Trial::sent`] does.
-    pub(super) fn survive(expected: Expected, make: impl Fn(&Asked) -> Sent + Send + Sync + 'static) {
-        Trial::with("").sent(&[], expected, make);
     }
 }
 
@@ -175,6 +156,7 @@ impl Trial {
     /// expected, the request after it is answered, and all is then as it was before.
     pub(super) fn written(
         &mut self,
+        case: &str,
         expected: Expected,
         fault: impl Fn(&Asked, &TcpStream) -> Result<()> + Send + Sync + 'static,
     ) {
@@ -183,13 +165,14 @@ impl Trial {
             let (asked, fault) = (Asked::of(request), Arc::clone(&fault));
             Reply::written(move |socket| fault(&asked, socket))
         };
-        self.run(&[], expected, reply, |_| None);
+        self.run(case, &[], expected, reply, |_| None);
     }
 
     /// The same for what `make` makes, of which a client of the backend's format may get the bytes; with headers of the
     /// client's.
     pub(super) fn sent(
         &mut self,
+        case: &str,
         headers: &[(&str, &str)],
         expected: Expected,
         make: impl Fn(&Asked) -> Sent + Send + Sync + 'static,
@@ -205,17 +188,20 @@ impl Trial {
                 Reply::raw([head.into_bytes(), sent.body].concat())
             }
         };
-        self.run(headers, expected, reply, |asked| Some(make(asked)));
+        self.run(case, headers, expected, reply, |asked| Some(make(asked)));
     }
 
     /// The same for any answer. `sent` is what a client of the backend's format may get as it is.
     pub(super) fn run(
         &mut self,
+        case: &str,
         headers: &[(&str, &str)],
         expected: Expected,
         fault: impl Fn(&Recorded) -> Reply + Send + Sync + 'static,
         sent: impl Fn(&Asked) -> Option<Sent>,
     ) {
+        // A test has many cases: the last one that it prints is the one that fails.
+        println!("{case}");
         let Trial { broken, base, most } = self;
         broken.answer_with(move |request| if request.text().contains(SOUND) { sound(request) } else { fault(request) });
         let mut wrong = Vec::new();
@@ -223,7 +209,7 @@ impl Trial {
             let mut connection = Connection::open(broken.gateway.address);
             shape.send(&mut connection, "hello", headers);
             let received = connection.receive(*most);
-            let asked = broken.upstream.requests().pop();
+            let asked = broken.upstream.take_requests().pop();
             let sent = asked.and_then(|request| sent(&Asked::of(&request)));
             let outcome = shape.outcome(&received, sent.as_ref());
             if !outcome.is_some_and(|outcome| shape.expected(&expected).contains(&outcome)) {
@@ -248,7 +234,7 @@ impl Trial {
             }
             next.close();
         }
-        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        assert!(wrong.is_empty(), "{case}: {}", wrong.join("\n"));
         broken.at_rest(*base, || stir(broken));
         assert!(broken.gateway.is_running(), "{}", broken.gateway.stderr());
         assert!(!broken.gateway.stderr().contains("panicked"), "{}", broken.gateway.stderr());
