@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::lexical::{Bm25, Bm25Builder, Keep, Tokenizer, content_terms, idf, question_terms};
+use super::text_index::MergeTexts;
 use super::vectors::{bytes, cosines};
 use crate::embed::StaticVectors;
 
@@ -64,9 +65,10 @@ impl Texts {
     pub(crate) fn len(&self) -> usize {
         self.words.len()
     }
+}
 
-    /// The texts of several indexes, as far as they are kept, in their order.
-    pub fn merged(parts: &[(&Texts, Keep<'_>)]) -> Texts {
+impl MergeTexts for Texts {
+    fn merged(parts: &[(&Texts, Keep<'_>)]) -> Texts {
         let words: Vec<_> = parts.iter().map(|(part, keep)| (&part.words, *keep)).collect();
         let mut vectors = Vec::new();
         for (part, keep) in parts {

@@ -2,10 +2,13 @@
 //!
 //! Each dimension has a score from 0 to 1, that of [`TextQuery::scores`]. An older entry needs a better match: see [`required`].
 
-use muninn_base::image::ImageFormat;
+use std::path::Path;
+
+use muninn_base::image::{DerivedImage, ImageFormat};
 use muninn_repo_tools::{ChainError, CommitChain, ObjectId};
 use muninn_text::embed::StaticVectors;
-use muninn_text::lexical::{Tokenizer, has_terms_of};
+use muninn_text::lexical::{Keep, Tokenizer, has_terms_of};
+use muninn_text::text_index::{KeyedTexts, MergeTexts, TextIndex};
 use muninn_text::texts::{TextQuery, Texts, TextsBuilder};
 use serde::{Deserialize, Serialize};
 
@@ -16,16 +19,13 @@ use super::log::{Log, LogEntry, timestamp};
 const STEPS: f32 = 10_000.0;
 /// The fewest of the best entries whose texts are compared with the query.
 const LEAST_COMPARED: usize = 50;
-/// The most entries of the newest part, which is made anew with each new entry.
-const MOST_NEWEST: usize = 500;
 /// The part of an entry that is searched, in bytes.
 const MOST_TEXT: usize = 20_000;
 /// The most bytes of texts in the index, which needs some times as much memory. An index that is full is made anew with
 /// the newest entries, half as large; of the others, the first line is searched.
 const MOST_INDEXED: usize = 32 << 20;
 const DAY: f64 = 86_400.0;
-pub(crate) const SEARCH_IMAGE: ImageFormat =
-    ImageFormat { prefix: "journal-search-", magic: b"muninn journal search 4\n" };
+const IMAGE: ImageFormat = ImageFormat { prefix: "journal-search-", magic: b"muninn journal search 4\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 #[derive(Debug, Clone, PartialEq)]
@@ -83,27 +83,42 @@ pub(super) fn required(age_days: f64, threshold: f32, settings: &SearchSettings)
     threshold.clamp(0.0, 1.0).powf((1.0 + salience) / 2.0)
 }
 
-/// An index over the entries of a log.
+/// An index over the entries of a log, in its order.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct SearchIndex {
     tip: Option<ObjectId>,
-    old: Part,
-    newest: Part,
+    entries: TextIndex<ObjectId, EntryTexts>,
 }
 
-/// An index over a run of entries, in the order of the log.
 #[derive(Default, Serialize, Deserialize)]
-struct Part {
-    commits: Vec<ObjectId>,
+struct EntryTexts {
     context: Texts,
     content: Texts,
     /// The bytes of the texts.
     bytes: usize,
 }
 
-impl Part {
+impl MergeTexts for EntryTexts {
+    fn merged(parts: &[(&EntryTexts, Keep<'_>)]) -> EntryTexts {
+        let (mut contexts, mut contents, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for (part, keep) in parts {
+            contexts.push((&part.context, *keep));
+            contents.push((&part.content, *keep));
+            // OK because an entry never leaves a part.
+            bytes += part.bytes;
+        }
+        EntryTexts { context: Texts::merged(&contexts), content: Texts::merged(&contents), bytes }
+    }
+}
+
+impl EntryTexts {
     /// The newest of the entries with `room` bytes of text, and the headlines of the older ones.
-    fn of(chain: &CommitChain, entries: &[LogEntry], room: usize, vectors: &StaticVectors) -> Result<Part, ChainError> {
+    fn of(
+        chain: &CommitChain,
+        entries: &[LogEntry],
+        room: usize,
+        vectors: &StaticVectors,
+    ) -> Result<EntryTexts, ChainError> {
         let mut bytes = 0;
         let mut first = entries.len();
         while first > 0 && bytes <= room {
@@ -112,7 +127,6 @@ impl Part {
         }
         let mut tokenizer = Tokenizer::new();
         let (mut context, mut content) = (TextsBuilder::default(), TextsBuilder::default());
-        let mut commits = Vec::new();
         for (at, entry) in entries.iter().enumerate() {
             let place = entry.section.as_str().replace('/', " ");
             let read = if at < first { None } else { Some(chain.commit(entry.commit)?) };
@@ -127,34 +141,29 @@ impl Part {
                 }
                 None => content.add(&mut tokenizer, vectors, &entry.headline),
             }
-            commits.push(entry.commit);
         }
-        Ok(Part { bytes, commits, context: context.finish(), content: content.finish() })
-    }
-
-    fn joined(self, next: Part) -> Part {
-        Part {
-            bytes: self.bytes + next.bytes,
-            commits: [self.commits, next.commits].concat(),
-            context: Texts::merged(&[(&self.context, None), (&next.context, None)]),
-            content: Texts::merged(&[(&self.content, None), (&next.content, None)]),
-        }
+        Ok(EntryTexts { bytes, context: context.finish(), content: content.finish() })
     }
 }
 
 /// The index of the search, once it was used.
-#[derive(Default)]
 pub(super) struct Search {
     pub(crate) index: Option<SearchIndex>,
     pub(crate) vectors: Option<StaticVectors>,
-    /// The entries of the image.
-    pub(crate) saved: usize,
+    pub(crate) image: DerivedImage,
+}
+
+impl Search {
+    /// The search of a journal, with its image in a directory.
+    pub(super) fn new(git_dir: &Path, state: &Path) -> Search {
+        Search { index: None, vectors: None, image: DerivedImage::new(&IMAGE, state, git_dir) }
+    }
 }
 
 impl SearchIndex {
     /// The number of entries.
     pub(crate) fn len(&self) -> usize {
-        self.old.commits.len() + self.newest.commits.len()
+        self.entries.keys().count()
     }
 
     /// The index up to the end of a log. Only new entries are read, if the log continues.
@@ -167,21 +176,22 @@ impl SearchIndex {
         if self.tip == log.tip {
             return Ok(self);
         }
-        let known = self.old.commits.len();
+        let mut index = self.entries;
+        let [old, _] = index.parts();
+        let known = old.keys.len();
         let is_continued = log.entries.len() >= known
-            && log.entries.iter().zip(&self.old.commits).all(|(entry, commit)| entry.commit == *commit);
-        let (mut old, mut new) = (self.old, log.entries.get(known..).unwrap_or_default());
-        let mut bytes = old.bytes;
+            && log.entries.iter().zip(&old.keys).all(|(entry, commit)| entry.commit == *commit);
+        let mut new = log.entries.get(known..).unwrap_or_default();
+        let mut bytes = old.texts.bytes;
         for entry in new {
             bytes += searched_bytes(chain, entry)?;
         }
         if !is_continued || bytes > MOST_INDEXED {
-            (old, new) = (Part::default(), &log.entries);
+            (index, new) = (TextIndex::default(), &log.entries);
         }
-        let newest = Part::of(chain, new, MOST_INDEXED / 2, vectors)?;
-        let (old, newest) =
-            if newest.commits.len() > MOST_NEWEST { (old.joined(newest), Part::default()) } else { (old, newest) };
-        Ok(SearchIndex { tip: log.tip, old, newest })
+        let keys = new.iter().map(|entry| entry.commit).collect();
+        index.replace_newest(KeyedTexts { keys, texts: EntryTexts::of(chain, new, MOST_INDEXED / 2, vectors)? });
+        Ok(SearchIndex { tip: log.tip, entries: index })
     }
 
     /// The commits of the best entries with the scores of their contexts and contents, and both weighted.
@@ -192,8 +202,9 @@ impl SearchIndex {
         settings: &SearchSettings,
         wanted: impl Fn(usize, f32) -> bool,
     ) -> Vec<(usize, [f32; 3])> {
-        let context = TextQuery::of(work_context, vectors, &[&self.old.context, &self.newest.context]);
-        let content = TextQuery::of(content, vectors, &[&self.old.content, &self.newest.content]);
+        let parts = self.entries.parts();
+        let context = TextQuery::of(work_context, vectors, &parts.map(|part| &part.texts.context));
+        let content = TextQuery::of(content, vectors, &parts.map(|part| &part.texts.content));
         // A query without words says nothing of its dimension.
         let [context_weight, content_weight] = match (context.is_empty(), content.is_empty()) {
             (true, _) => [0.0, 1.0],
@@ -203,8 +214,8 @@ impl SearchIndex {
         let sum = (context_weight + content_weight).max(f32::MIN_POSITIVE);
         let mut found = Vec::new();
         let mut first = 0;
-        for part in [&self.old, &self.newest] {
-            let scores = context.scores(&part.context).into_iter().zip(content.scores(&part.content));
+        for part in parts {
+            let scores = context.scores(&part.texts.context).into_iter().zip(content.scores(&part.texts.content));
             for (at, (context, content)) in scores.enumerate() {
                 let combined = (context.value * context_weight + content.value * content_weight) / sum;
                 // Sums of weights are not exact.
@@ -213,7 +224,7 @@ impl SearchIndex {
                     found.push((first + at, [context.value, content.value, combined], content.cosine));
                 }
             }
-            first += part.commits.len();
+            first += part.keys.len();
         }
         // Of equally good entries the most similar comes first, then the newest.
         let order = |(a, first, cosine): &(usize, [f32; 3], f32), (b, second, other): &(usize, [f32; 3], f32)| {

@@ -1,14 +1,15 @@
 //! Full-text search over pages, ranked by BM25, with the line of each page that matches best.
 
 use std::collections::HashSet;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use muninn_base::image::{self, ImageFormat};
-use muninn_base::private_file;
+use muninn_base::image::{DerivedImage, ImageFormat};
 use muninn_text::lexical::{
     Bm25, Bm25Builder, Tokenizer, content_terms, has_terms_of, idf, question_terms, saturation,
 };
+use muninn_text::text_index::KeyedTexts;
 use serde::{Deserialize, Serialize};
 
 use super::folder::WikiFolder;
@@ -29,15 +30,13 @@ const READ_FOR_IMAGE: usize = 100;
 /// Searches the pages of a wiki. The index is kept in memory for the next call and in an image for the next process.
 pub struct PageSearch {
     root: PathBuf,
-    /// The directory of the image.
-    state: PathBuf,
     kept: Mutex<Kept>,
 }
 
-#[derive(Default)]
 struct Kept {
     /// `None` before the first search.
     index: Option<SearchIndex>,
+    image: DerivedImage,
     /// It remembers the stems of words.
     tokenizer: Tokenizer,
 }
@@ -45,46 +44,32 @@ struct Kept {
 impl PageSearch {
     /// The search over the pages of a folder.
     pub fn new(folder: &WikiFolder) -> PageSearch {
-        PageSearch { root: folder.root().to_owned(), state: folder.state().to_owned(), kept: Mutex::default() }
+        let image = DerivedImage::new(&IMAGE, folder.state(), folder.root());
+        let kept = Kept { index: None, image, tokenizer: Tokenizer::default() };
+        PageSearch { root: folder.root().to_owned(), kept: Mutex::new(kept) }
     }
 
     /// The pages that match a query best, the best first; equal ones in the order of their paths.
     pub fn find(&self, query: &str, pages: &Pages, limit: usize) -> Vec<Found> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let Kept { index, tokenizer } = &mut *kept;
-        let before = index.take().unwrap_or_else(|| self.restored());
-        let index = index.insert(before.refreshed(tokenizer, pages, &self.root));
-        if index.unsaved >= READ_FOR_IMAGE {
-            index.unsaved = 0;
-            self.save(index);
+        let Kept { index, image, tokenizer } = &mut *kept;
+        let index = index.get_or_insert_with(|| image.read());
+        image.unsaved += index.refresh(tokenizer, pages, &self.root);
+        if image.unsaved >= READ_FOR_IMAGE {
+            image.write(index);
         }
         index.find(tokenizer, query, limit, |path| pages.get(path)?.body(&self.root).ok())
-    }
-
-    fn restored(&self) -> SearchIndex {
-        let stored = image::read(&IMAGE, &self.state, &self.root).ok().flatten();
-        stored.unwrap_or_default()
-    }
-
-    fn save(&self, index: &SearchIndex) {
-        // Without an image, the next process reads all pages.
-        if private_file::dir(&self.state).is_ok() {
-            image::write(&IMAGE, &self.state, &self.root, index).ok();
-        }
     }
 }
 
 /// An index over the texts of pages.
 #[derive(Default, Serialize, Deserialize)]
 struct SearchIndex {
-    /// The page of each document, with the version that was read.
-    documents: Vec<(PagePath, String)>,
-    terms: Bm25,
+    /// The texts of pages with the versions that were read. They are merged with each change, so that the statistics are those
+    /// of the pages that exist.
+    texts: KeyedTexts<(PagePath, String), Bm25>,
     /// The version of all pages.
     of: String,
-    /// The number of pages that were read since the image was written.
-    #[serde(skip)]
-    unsaved: usize,
 }
 
 /// A found page.
@@ -96,20 +81,17 @@ pub struct Found {
 }
 
 impl SearchIndex {
-    /// The index over pages as they are now. Texts of pages that are in this index unchanged are not read again.
-    fn refreshed(mut self, tokenizer: &mut Tokenizer, pages: &Pages, root: &Path) -> SearchIndex {
+    /// Follows the pages, and returns the number of pages that were read. Texts of unchanged pages are not read again.
+    fn refresh(&mut self, tokenizer: &mut Tokenizer, pages: &Pages, root: &Path) -> usize {
         if self.of == pages.version() {
-            return self;
+            return 0;
         }
-        pages.version().clone_into(&mut self.of);
         let is_current = |(path, etag): &(PagePath, String)| {
             let page = pages.get(path);
             page.is_some_and(|page| page.path == *path && page.etag == *etag)
         };
-        let keep: Vec<bool> = self.documents.iter().map(is_current).collect();
-        let kept = self.documents.iter().zip(&keep).filter(|(_, keep)| **keep);
-        let kept: Vec<_> = kept.map(|(document, _)| document.clone()).collect();
-        let known: HashSet<&PagePath> = kept.iter().map(|(path, _)| path).collect();
+        let known = self.texts.keys.iter().filter(|key| is_current(key)).map(|(path, _)| path);
+        let known: HashSet<&PagePath> = known.collect();
         let mut builder = Bm25Builder::default();
         let mut added = Vec::new();
         for page in pages.iter().filter(|page| !known.contains(&page.path)) {
@@ -118,13 +100,13 @@ impl SearchIndex {
             builder.add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
             added.push((page.path.clone(), page.etag.clone()));
         }
-        if added.is_empty() && kept.len() == self.documents.len() {
-            return self;
+        let count = added.len();
+        if count > 0 || known.len() < self.texts.keys.len() {
+            let new = KeyedTexts { keys: added, texts: builder.finish() };
+            self.texts = KeyedTexts::merged([mem::take(&mut self.texts), new], is_current);
         }
-        let terms = Bm25::merged(&[(&self.terms, Some(&keep)), (&builder.finish(), None)]);
-        let unsaved = self.unsaved + added.len();
-        let documents = kept.into_iter().chain(added).collect();
-        SearchIndex { documents, terms, of: self.of, unsaved }
+        pages.version().clone_into(&mut self.of);
+        count
     }
 
     fn find(
@@ -134,7 +116,7 @@ impl SearchIndex {
         limit: usize,
         body: impl Fn(&PagePath) -> Option<String>,
     ) -> Vec<Found> {
-        let weight = |term: &str| idf(self.terms.inverted().frequency(term), self.terms.len());
+        let weight = |term: &str| idf(self.texts.texts.inverted().frequency(term), self.texts.texts.len());
         let terms = question_terms(tokenizer, query).into_iter();
         let terms: Vec<(String, f32)> = terms
             .map(|term| {
@@ -151,13 +133,13 @@ impl SearchIndex {
     }
 
     fn ranked(&self, terms: &[(String, f32)], limit: usize) -> Vec<&PagePath> {
-        let lengths = self.terms.lengths();
+        let lengths = self.texts.texts.lengths();
         let sum: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
         #[expect(clippy::cast_precision_loss, reason = "a mean needs no last digit")]
         let mean = sum as f32 / lengths.len().max(1) as f32;
         let mut scores = vec![0.0; lengths.len()];
         for (term, weight) in terms {
-            for (document, count) in self.terms.inverted().postings(term) {
+            for (document, count) in self.texts.texts.inverted().postings(term) {
                 let document = document.0 as usize;
                 let (Some(score), Some(length)) = (scores.get_mut(document), lengths.get(document)) else {
                     continue;
@@ -167,7 +149,7 @@ impl SearchIndex {
                 *score += part;
             }
         }
-        let paths = self.documents.iter().map(|(path, _)| path);
+        let paths = self.texts.keys.iter().map(|(path, _)| path);
         let mut ranked: Vec<(f32, &PagePath)> =
             scores.into_iter().zip(paths).filter(|(score, _)| *score > 0.0).collect();
         ranked.sort_by(|(a, first), (b, second)| b.total_cmp(a).then_with(|| first.cmp(second)));
