@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::lexical::{Bm25, Bm25Builder, Keep, Tokenizer, content_terms, idf, question_terms};
-use super::text_index::MergeTexts;
 use super::vectors::{bytes, cosines};
 use crate::embed::StaticVectors;
 
@@ -16,7 +15,7 @@ const ALIKE: f32 = 0.6;
 const MOST_TEXT: usize = 20_000;
 
 /// An index over texts.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, PartialEq, Serialize, Deserialize)]
 pub struct Texts {
     words: Bm25,
     /// The vectors in their byte form, one after the other.
@@ -65,10 +64,9 @@ impl Texts {
     pub(crate) fn len(&self) -> usize {
         self.words.len()
     }
-}
 
-impl MergeTexts for Texts {
-    fn merged(parts: &[(&Texts, Keep<'_>)]) -> Texts {
+    /// The texts of several indexes, as far as they are kept, in their order.
+    pub fn merged(parts: &[(&Texts, Keep<'_>)]) -> Texts {
         let words: Vec<_> = parts.iter().map(|(part, keep)| (&part.words, *keep)).collect();
         let mut vectors = Vec::new();
         for (part, keep) in parts {

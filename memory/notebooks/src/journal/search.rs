@@ -1,15 +1,15 @@
 //! Search on two dimensions: the context of the work, and the content of entries.
 //!
-//! Each dimension has a score from 0 to 1, that of [`TextQuery::scores`]. An older entry needs a better match: see [`required`].
+//! Each dimension has a score from 0 to 1, that of [`TextIndex::scores`]. An older entry needs a better match: see [`required`].
 
 use std::path::Path;
 
 use muninn_base::image::{DerivedImage, ImageFormat};
 use muninn_repo_tools::{ChainError, CommitChain, ObjectId};
 use muninn_text::embed::StaticVectors;
-use muninn_text::lexical::{Keep, Tokenizer, has_terms_of};
-use muninn_text::text_index::{KeyedTexts, MergeTexts, TextIndex};
-use muninn_text::texts::{TextQuery, Texts, TextsBuilder};
+use muninn_text::lexical::{Tokenizer, has_terms_of};
+use muninn_text::text_index::TextIndex;
+use muninn_text::texts::TextsBuilder;
 use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
@@ -25,7 +25,7 @@ const MOST_TEXT: usize = 20_000;
 /// the newest entries, half as large; of the others, the first line is searched.
 const MOST_INDEXED: usize = 32 << 20;
 const DAY: f64 = 86_400.0;
-const IMAGE: ImageFormat = ImageFormat { prefix: "journal-search-", magic: b"muninn journal search 4\n" };
+const IMAGE: ImageFormat = ImageFormat { prefix: "journal-search-", magic: b"muninn journal search 5\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 #[derive(Debug, Clone, PartialEq)]
@@ -87,49 +87,87 @@ pub(super) fn required(age_days: f64, threshold: f32, settings: &SearchSettings)
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct SearchIndex {
     tip: Option<ObjectId>,
-    entries: TextIndex<ObjectId, EntryTexts>,
+    contexts: TextIndex<()>,
+    contents: TextIndex<IndexedEntry>,
 }
 
-#[derive(Default, Serialize, Deserialize)]
-struct EntryTexts {
-    context: Texts,
-    content: Texts,
-    /// The bytes of the texts.
+#[derive(Serialize, Deserialize)]
+struct IndexedEntry {
+    commit: ObjectId,
+    /// The bytes of its text in the index; 0 if only its headline is searched.
     bytes: usize,
 }
 
-impl MergeTexts for EntryTexts {
-    fn merged(parts: &[(&EntryTexts, Keep<'_>)]) -> EntryTexts {
-        let (mut contexts, mut contents, mut bytes) = (Vec::new(), Vec::new(), 0);
-        for (part, keep) in parts {
-            contexts.push((&part.context, *keep));
-            contents.push((&part.content, *keep));
-            // OK because an entry never leaves a part.
-            bytes += part.bytes;
-        }
-        EntryTexts { context: Texts::merged(&contexts), content: Texts::merged(&contents), bytes }
+/// The index of the search, once it was used.
+pub(super) struct Search {
+    pub(crate) index: Option<SearchIndex>,
+    pub(crate) image: DerivedImage,
+}
+
+impl Search {
+    /// The search of a journal, with its image in a directory.
+    pub(super) fn new(git_dir: &Path, state: &Path) -> Search {
+        Search { index: None, image: DerivedImage::new(&IMAGE, state, git_dir) }
     }
 }
 
-impl EntryTexts {
-    /// The newest of the entries with `room` bytes of text, and the headlines of the older ones.
-    fn of(
+impl SearchIndex {
+    /// The number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.contents.keys().len()
+    }
+
+    /// The index up to the end of a log. Only new entries are read, if the log continues.
+    pub(crate) fn extended(
+        mut self,
+        chain: &CommitChain,
+        log: &Log,
+        vectors: &StaticVectors,
+    ) -> Result<SearchIndex, ChainError> {
+        if self.tip == log.tip {
+            return Ok(self);
+        }
+        let old = self.contents.old_keys();
+        let is_continued = log.entries.len() >= old.len()
+            && log.entries.iter().zip(old).all(|(entry, indexed)| entry.commit == indexed.commit);
+        let new = log.entries.get(old.len()..).unwrap_or_default();
+        let mut bytes = old.iter().map(|indexed| indexed.bytes).sum::<usize>();
+        for entry in new {
+            bytes += searched_bytes(chain, entry)?;
+        }
+        if is_continued && bytes <= MOST_INDEXED {
+            self.replace_newest(chain, new, vectors)?;
+        } else {
+            self = SearchIndex::default();
+            self.replace_newest(chain, &log.entries, vectors)?;
+        }
+        self.tip = log.tip;
+        Ok(self)
+    }
+
+    /// Replaces the newest part of the index by these entries. Of those that are too many, the older ones are searched in
+    /// their headlines only.
+    fn replace_newest(
+        &mut self,
         chain: &CommitChain,
         entries: &[LogEntry],
-        room: usize,
         vectors: &StaticVectors,
-    ) -> Result<EntryTexts, ChainError> {
+    ) -> Result<(), ChainError> {
+        let mut indexed: Vec<IndexedEntry> =
+            entries.iter().map(|entry| IndexedEntry { commit: entry.commit, bytes: 0 }).collect();
         let mut bytes = 0;
-        let mut first = entries.len();
-        while first > 0 && bytes <= room {
-            first -= 1;
-            bytes += searched_bytes(chain, &entries[first])?;
+        for (indexed, entry) in indexed.iter_mut().zip(entries).rev() {
+            if bytes > MOST_INDEXED / 2 {
+                break;
+            }
+            indexed.bytes = searched_bytes(chain, entry)?;
+            bytes += indexed.bytes;
         }
         let mut tokenizer = Tokenizer::new();
         let (mut context, mut content) = (TextsBuilder::default(), TextsBuilder::default());
-        for (at, entry) in entries.iter().enumerate() {
+        for (indexed, entry) in indexed.iter().zip(entries) {
             let place = entry.section.as_str().replace('/', " ");
-            let read = if at < first { None } else { Some(chain.commit(entry.commit)?) };
+            let read = if indexed.bytes == 0 { None } else { Some(chain.commit(entry.commit)?) };
             let parsed = read.and_then(|commit| Entry::parse(&commit.message));
             let work_context = parsed.as_ref().map_or("", |entry| beginning(&entry.work_context));
             context.add(&mut tokenizer, vectors, &format!("{work_context} {place}"));
@@ -142,56 +180,9 @@ impl EntryTexts {
                 None => content.add(&mut tokenizer, vectors, &entry.headline),
             }
         }
-        Ok(EntryTexts { bytes, context: context.finish(), content: content.finish() })
-    }
-}
-
-/// The index of the search, once it was used.
-pub(super) struct Search {
-    pub(crate) index: Option<SearchIndex>,
-    pub(crate) vectors: Option<StaticVectors>,
-    pub(crate) image: DerivedImage,
-}
-
-impl Search {
-    /// The search of a journal, with its image in a directory.
-    pub(super) fn new(git_dir: &Path, state: &Path) -> Search {
-        Search { index: None, vectors: None, image: DerivedImage::new(&IMAGE, state, git_dir) }
-    }
-}
-
-impl SearchIndex {
-    /// The number of entries.
-    pub(crate) fn len(&self) -> usize {
-        self.entries.keys().count()
-    }
-
-    /// The index up to the end of a log. Only new entries are read, if the log continues.
-    pub(crate) fn extended(
-        self,
-        chain: &CommitChain,
-        log: &Log,
-        vectors: &StaticVectors,
-    ) -> Result<SearchIndex, ChainError> {
-        if self.tip == log.tip {
-            return Ok(self);
-        }
-        let mut index = self.entries;
-        let [old, _] = index.parts();
-        let known = old.keys.len();
-        let is_continued = log.entries.len() >= known
-            && log.entries.iter().zip(&old.keys).all(|(entry, commit)| entry.commit == *commit);
-        let mut new = log.entries.get(known..).unwrap_or_default();
-        let mut bytes = old.texts.bytes;
-        for entry in new {
-            bytes += searched_bytes(chain, entry)?;
-        }
-        if !is_continued || bytes > MOST_INDEXED {
-            (index, new) = (TextIndex::default(), &log.entries);
-        }
-        let keys = new.iter().map(|entry| entry.commit).collect();
-        index.replace_newest(KeyedTexts { keys, texts: EntryTexts::of(chain, new, MOST_INDEXED / 2, vectors)? });
-        Ok(SearchIndex { tip: log.tip, entries: index })
+        self.contexts.replace_newest(vec![(); entries.len()], context.finish());
+        self.contents.replace_newest(indexed, content.finish());
+        Ok(())
     }
 
     /// The commits of the best entries with the scores of their contexts and contents, and both weighted.
@@ -202,9 +193,8 @@ impl SearchIndex {
         settings: &SearchSettings,
         wanted: impl Fn(usize, f32) -> bool,
     ) -> Vec<(usize, [f32; 3])> {
-        let parts = self.entries.parts();
-        let context = TextQuery::of(work_context, vectors, &parts.map(|part| &part.texts.context));
-        let content = TextQuery::of(content, vectors, &parts.map(|part| &part.texts.content));
+        let context = self.contexts.query(work_context, vectors);
+        let content = self.contents.query(content, vectors);
         // A query without words says nothing of its dimension.
         let [context_weight, content_weight] = match (context.is_empty(), content.is_empty()) {
             (true, _) => [0.0, 1.0],
@@ -213,18 +203,14 @@ impl SearchIndex {
         };
         let sum = (context_weight + content_weight).max(f32::MIN_POSITIVE);
         let mut found = Vec::new();
-        let mut first = 0;
-        for part in parts {
-            let scores = context.scores(&part.texts.context).into_iter().zip(content.scores(&part.texts.content));
-            for (at, (context, content)) in scores.enumerate() {
-                let combined = (context.value * context_weight + content.value * content_weight) / sum;
-                // Sums of weights are not exact.
-                let combined = (combined * STEPS).round() / STEPS;
-                if wanted(first + at, combined) {
-                    found.push((first + at, [context.value, content.value, combined], content.cosine));
-                }
+        let scores = self.contexts.scores(&context).zip(self.contents.scores(&content));
+        for (at, (context, content)) in scores.enumerate() {
+            let combined = (context.value * context_weight + content.value * content_weight) / sum;
+            // Sums of weights are not exact.
+            let combined = (combined * STEPS).round() / STEPS;
+            if wanted(at, combined) {
+                found.push((at, [context.value, content.value, combined], content.cosine));
             }
-            first += part.keys.len();
         }
         // Of equally good entries the most similar comes first, then the newest.
         let order = |(a, first, cosine): &(usize, [f32; 3], f32), (b, second, other): &(usize, [f32; 3], f32)| {

@@ -20,11 +20,8 @@ impl Journal {
         let chain = self.chain()?;
         let log = self.log(&chain)?;
         let mut search = self.search.lock().unwrap_or_else(PoisonError::into_inner);
-        let Search { index: kept, vectors, image } = &mut *search;
-        let vectors = match vectors {
-            Some(vectors) => vectors,
-            None => vectors.insert(StaticVectors::shipped()?),
-        };
+        let Search { index: kept, image } = &mut *search;
+        let vectors = StaticVectors::try_shared()?;
         let before = kept.take().unwrap_or_else(|| image.read());
         let known = before.len();
         let index = before.extended(&chain, &log, vectors)?;

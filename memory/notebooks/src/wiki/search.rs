@@ -1,7 +1,6 @@
 //! Full-text search over pages, ranked by BM25, with the line of each page that matches best.
 
 use std::collections::HashSet;
-use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +8,6 @@ use muninn_base::image::{DerivedImage, ImageFormat};
 use muninn_text::lexical::{
     Bm25, Bm25Builder, Tokenizer, content_terms, has_terms_of, idf, question_terms, saturation,
 };
-use muninn_text::text_index::KeyedTexts;
 use serde::{Deserialize, Serialize};
 
 use super::folder::WikiFolder;
@@ -65,9 +63,9 @@ impl PageSearch {
 /// An index over the texts of pages.
 #[derive(Default, Serialize, Deserialize)]
 struct SearchIndex {
-    /// The texts of pages with the versions that were read. They are merged with each change, so that the statistics are those
-    /// of the pages that exist.
-    texts: KeyedTexts<(PagePath, String), Bm25>,
+    /// The page of each document, with the version that was read.
+    documents: Vec<(PagePath, String)>,
+    terms: Bm25,
     /// The version of all pages.
     of: String,
 }
@@ -90,8 +88,10 @@ impl SearchIndex {
             let page = pages.get(path);
             page.is_some_and(|page| page.path == *path && page.etag == *etag)
         };
-        let known = self.texts.keys.iter().filter(|key| is_current(key)).map(|(path, _)| path);
-        let known: HashSet<&PagePath> = known.collect();
+        let keep: Vec<bool> = self.documents.iter().map(is_current).collect();
+        let kept = self.documents.iter().zip(&keep).filter(|(_, keep)| **keep);
+        let mut documents: Vec<_> = kept.map(|(document, _)| document.clone()).collect();
+        let known: HashSet<&PagePath> = documents.iter().map(|(path, _)| path).collect();
         let mut builder = Bm25Builder::default();
         let mut added = Vec::new();
         for page in pages.iter().filter(|page| !known.contains(&page.path)) {
@@ -101,9 +101,10 @@ impl SearchIndex {
             added.push((page.path.clone(), page.etag.clone()));
         }
         let count = added.len();
-        if count > 0 || known.len() < self.texts.keys.len() {
-            let new = KeyedTexts { keys: added, texts: builder.finish() };
-            self.texts = KeyedTexts::merged([mem::take(&mut self.texts), new], is_current);
+        if count > 0 || documents.len() < self.documents.len() {
+            documents.extend(added);
+            self.documents = documents;
+            self.terms = Bm25::merged(&[(&self.terms, Some(&keep)), (&builder.finish(), None)]);
         }
         pages.version().clone_into(&mut self.of);
         count
@@ -116,7 +117,7 @@ impl SearchIndex {
         limit: usize,
         body: impl Fn(&PagePath) -> Option<String>,
     ) -> Vec<Found> {
-        let weight = |term: &str| idf(self.texts.texts.inverted().frequency(term), self.texts.texts.len());
+        let weight = |term: &str| idf(self.terms.inverted().frequency(term), self.terms.len());
         let terms = question_terms(tokenizer, query).into_iter();
         let terms: Vec<(String, f32)> = terms
             .map(|term| {
@@ -133,13 +134,13 @@ impl SearchIndex {
     }
 
     fn ranked(&self, terms: &[(String, f32)], limit: usize) -> Vec<&PagePath> {
-        let lengths = self.texts.texts.lengths();
+        let lengths = self.terms.lengths();
         let sum: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
         #[expect(clippy::cast_precision_loss, reason = "a mean needs no last digit")]
         let mean = sum as f32 / lengths.len().max(1) as f32;
         let mut scores = vec![0.0; lengths.len()];
         for (term, weight) in terms {
-            for (document, count) in self.texts.texts.inverted().postings(term) {
+            for (document, count) in self.terms.inverted().postings(term) {
                 let document = document.0 as usize;
                 let (Some(score), Some(length)) = (scores.get_mut(document), lengths.get(document)) else {
                     continue;
@@ -149,7 +150,7 @@ impl SearchIndex {
                 *score += part;
             }
         }
-        let paths = self.texts.keys.iter().map(|(path, _)| path);
+        let paths = self.documents.iter().map(|(path, _)| path);
         let mut ranked: Vec<(f32, &PagePath)> =
             scores.into_iter().zip(paths).filter(|(score, _)| *score > 0.0).collect();
         ranked.sort_by(|(a, first), (b, second)| b.total_cmp(a).then_with(|| first.cmp(second)));

@@ -10,8 +10,8 @@ use muninn_text::embed::StaticVectors;
 use muninn_text::lexical::Tokenizer;
 use muninn_text::markdown::sections;
 use muninn_text::redact::redact;
-use muninn_text::text_index::{KeyedTexts, TextIndex};
-use muninn_text::texts::{TextQuery, TextScore, Texts, TextsBuilder};
+use muninn_text::text_index::TextIndex;
+use muninn_text::texts::{TextScore, TextsBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::super::files;
@@ -36,7 +36,7 @@ pub(crate) struct Index {
     pub(super) files: BTreeMap<u64, IndexedFile>,
     /// The number of the last file. None is used twice, because texts of an absent file still have its number.
     last: u64,
-    texts: TextIndex<Document, Texts>,
+    texts: TextIndex<Document>,
 }
 
 /// A file that was read.
@@ -131,8 +131,7 @@ impl Index {
         if count > 0 {
             let mut builder = TextsBuilder::default();
             new.texts.iter().for_each(|text| builder.add(tokenizer, vectors, text));
-            let new = KeyedTexts { keys: new.documents, texts: builder.finish() };
-            self.texts.add(new, |document| self.files.contains_key(&document.file));
+            self.texts.add(new.documents, &builder.finish(), |document| self.files.contains_key(&document.file));
         }
         (self, count)
     }
@@ -144,7 +143,7 @@ impl Index {
             file.is_some_and(|file| file.kind != ItemType::Journal)
         };
         let none = ReadBudget { texts: MOST_SECTIONS, bytes: MOST_SECTION_BYTES };
-        self.texts.keys().filter(is_section).fold(none, |left, section| ReadBudget {
+        self.texts.keys().iter().filter(is_section).fold(none, |left, section| ReadBudget {
             texts: left.texts.saturating_sub(1),
             bytes: left.bytes.saturating_sub(section.end - section.start),
         })
@@ -192,15 +191,14 @@ impl Index {
         limit: usize,
         wanted: impl Fn(&Document, &IndexedFile) -> bool,
     ) -> Vec<(&Document, f32)> {
-        let parts = self.texts.parts();
-        let query = TextQuery::of(query, vectors, &parts.map(|part| &part.texts));
+        let query = self.texts.query(query, vectors);
         let mut found = Vec::new();
-        for part in parts {
-            for (document, score) in part.keys.iter().zip(query.scores(&part.texts)) {
-                let file = self.files.get(&document.file);
-                if score.value >= LEAST_SCORE && file.is_some_and(|file| wanted(document, file)) {
-                    found.push((document, score));
-                }
+        for (document, score) in self.texts.keys().iter().zip(self.texts.scores(&query)) {
+            if score.value >= LEAST_SCORE
+                && let Some(file) = self.files.get(&document.file)
+                && wanted(document, file)
+            {
+                found.push((document, score));
             }
         }
         type Scored<'a> = (&'a Document, TextScore);
@@ -277,6 +275,8 @@ impl NewTexts {
 
 #[cfg(test)]
 mod tests {
+    use muninn_text::texts::Texts;
+
     use super::*;
 
     #[test]
@@ -304,7 +304,7 @@ mod tests {
                 sections: index.sections_left(),
             };
             index.take(None, &listed, b"# a\nx\n# b\ny\n", SystemTime::UNIX_EPOCH, &mut new);
-            index.texts.add(KeyedTexts { keys: new.documents, texts: Texts::default() }, |_| true);
+            index.texts.add(new.documents, &Texts::default(), |_| true);
         }
         let left = index.sections_left();
         assert_eq!((left.texts, left.bytes), (MOST_SECTIONS - 2, MOST_SECTION_BYTES - 12));

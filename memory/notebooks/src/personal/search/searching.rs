@@ -147,7 +147,7 @@ impl Personal {
     ) -> Result<Vec<FoundItem>, PersonalError> {
         self.refresh(&mut search)?;
         search.used = Some(Instant::now());
-        let (Some(index), Some(vectors)) = (&search.index, &search.vectors) else {
+        let Some(index) = &search.index else {
             return Ok(Vec::new());
         };
         let since = options.since.map(Timestamp::as_second);
@@ -155,7 +155,7 @@ impl Personal {
             let is_of_kind = options.kind.as_ref().is_none_or(|kind| file.kind == *kind);
             is_of_kind && since.is_none_or(|since| document.seconds >= since)
         };
-        let best = index.best(query, vectors, options.limit, is_wanted);
+        let best = index.best(query, StaticVectors::try_shared()?, options.limit, is_wanted);
         let found = best.into_iter().filter_map(|(document, score)| {
             let file = index.files.get(&document.file)?;
             found_item(self.root(), file, document, score)
@@ -197,18 +197,13 @@ impl Personal {
         if is_current && search.index.is_some() {
             return Ok(());
         }
-        if search.vectors.is_none() {
-            search.vectors = Some(StaticVectors::shipped()?);
-        }
-        let (Some(vectors), tokenizer) = (&search.vectors, &mut search.tokenizer) else {
-            return Ok(());
-        };
+        let vectors = StaticVectors::try_shared()?;
         search.used = search.used.or(Some(Instant::now()));
         let interval = self.settings().unwrap_or_default().daemon.check_interval;
         search.looked = Some((Instant::now(), Duration::from_millis(interval)));
         let listed = self.listed()?;
         let before = search.index.take().unwrap_or_else(|| search.image.read());
-        let (index, new) = before.refreshed(self.root(), &listed, (vectors, tokenizer));
+        let (index, new) = before.refreshed(self.root(), &listed, (vectors, &mut search.tokenizer));
         search.image.unsaved += new;
         if search.image.unsaved >= READ_FOR_IMAGE {
             search.image.write(&index);

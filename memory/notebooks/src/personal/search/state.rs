@@ -3,7 +3,6 @@ use std::time::{Duration, Instant};
 
 use muninn_base::Supervisor;
 use muninn_base::image::{DerivedImage, ImageFormat};
-use muninn_text::embed::StaticVectors;
 use muninn_text::lexical::{Tokenizer, has_terms_of};
 use muninn_watch::WatchedFolder;
 
@@ -19,7 +18,6 @@ const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 pub(crate) struct Search {
     pub(crate) index: Option<Index>,
     pub(crate) image: DerivedImage,
-    pub(crate) vectors: Option<StaticVectors>,
     /// It remembers the stems of words.
     pub(crate) tokenizer: Tokenizer,
     pub(crate) watched: Option<WatchedFolder>,
@@ -37,7 +35,6 @@ impl Search {
         Search {
             index: None,
             image: DerivedImage::new(&IMAGE, &root.join(INDEX), root),
-            vectors: None,
             tokenizer: Tokenizer::default(),
             watched: None,
             looked: None,
