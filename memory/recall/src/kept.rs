@@ -4,12 +4,9 @@
 //! The file contains the names, sizes and times of its source files. If any of them differs, everything is rebuilt
 //! except the vectors of texts that still exist. Knowledge and records are stored redacted.
 
-use std::path::Path;
-
-use muninn_base::image::{self, ImageFormat};
+use muninn_base::image::ImageFormat;
 use muninn_base::stamp::Stamp;
 use muninn_team::memories::Memory;
-use muninn_team::records::Home;
 use muninn_text::hits::Hits;
 use muninn_text::lexical::{Bm25, has_terms_of};
 use serde::{Deserialize, Serialize};
@@ -18,7 +15,7 @@ use super::MemorySources;
 use super::order::NeighbourRuns;
 
 /// Increased whenever the format or the meaning of the stored data changes.
-const FORM: ImageFormat = ImageFormat { prefix: "memory-", magic: b"muninn memory index 9\n" };
+pub(super) const FORM: ImageFormat = ImageFormat { prefix: "memory-", magic: b"muninn memory index 9\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 /// The data that is built from the files.
@@ -37,18 +34,4 @@ pub(super) struct Store {
     pub(super) embedder: String,
     #[serde(with = "muninn_text::lexical::bytes")]
     pub(super) vectors: Vec<u8>,
-}
-
-/// Reads the data of an earlier process, even if the source files have changed since.
-pub(super) fn read(dir: &Path, home: &Home) -> Option<Store> {
-    // A damaged image, or one of another version, counts as absent and is rewritten.
-    image::read(&FORM, dir, home.root()).ok().flatten()
-}
-
-/// Stores the data for the next process.
-///
-/// # Errors
-/// The error, for a note. A failure only costs time at the next start.
-pub(super) fn write(dir: &Path, home: &Home, store: &Store) -> Result<(), image::ImageError> {
-    image::write(&FORM, dir, home.root(), store)
 }

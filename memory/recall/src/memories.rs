@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use muninn_base::RelPath;
+use muninn_base::{RelPath, image};
 use muninn_repo_tools::GlobSet;
 use muninn_team::knowledge;
 use muninn_team::memories::{LoadedMemories, Memory, MemoryKind};
@@ -13,7 +13,7 @@ use muninn_text::lexical::{Bm25, DocId, Tokenizer, question_terms};
 use muninn_text::vectors::VectorIndex;
 
 use super::embedding::Embedding;
-use super::kept::{self, Store};
+use super::kept::{FORM, Store};
 use super::make::RecordSelection;
 use super::options::RecallOptions;
 use super::rank::{Ranked, Ranker};
@@ -99,7 +99,8 @@ impl Memories {
         cache: Option<&Path>,
     ) -> Self {
         let id = embedder.as_ref().map_or("", |embedder| embedder.id());
-        let kept = cache.and_then(|dir| kept::read(dir, home));
+        // A damaged image, or one of another version, counts as absent and is rewritten.
+        let kept: Option<Store> = cache.and_then(|dir| image::read(&FORM, dir, home.root()).ok().flatten());
         let store = match kept {
             Some(kept) if kept.serves(sources, id) && kept.is_current(home) => kept,
             older => {
@@ -111,7 +112,7 @@ impl Memories {
                 // If the embedder fails, the file keeps the vectors of texts that still exist.
                 let is_whole = store.embedder == id;
                 let cache = cache.filter(|_| is_whole && store.items.len() >= WORTH_KEEPING);
-                if let Some(Err(error)) = cache.map(|dir| kept::write(dir, home, &store)) {
+                if let Some(Err(error)) = cache.map(|dir| image::write(&FORM, dir, home.root(), &store)) {
                     store.notes.push(format!("memory is not cached: {error}"));
                 }
                 store

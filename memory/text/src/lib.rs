@@ -23,6 +23,7 @@ pub mod markdown;
 pub mod model;
 pub mod neutral;
 pub mod redact;
+pub mod text_index;
 pub mod texts;
 pub mod tokens;
 pub mod vectors;

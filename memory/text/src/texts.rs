@@ -15,7 +15,7 @@ const ALIKE: f32 = 0.6;
 const MOST_TEXT: usize = 20_000;
 
 /// An index over texts.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, PartialEq, Serialize, Deserialize)]
 pub struct Texts {
     words: Bm25,
     /// The vectors in their byte form, one after the other.

@@ -27,6 +27,15 @@ const PART: &str = ".part";
 /// Age at which a temporary file is abandoned: its writer was killed.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
+/// The image of values that can be derived again, for the next process.
+pub struct DerivedImage {
+    form: &'static ImageFormat,
+    dir: PathBuf,
+    root: PathBuf,
+    /// The number of texts that the image lacks.
+    pub unsaved: usize,
+}
+
 /// Why an image cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
@@ -40,6 +49,31 @@ pub enum ImageError {
         /// The cause.
         source: io::Error,
     },
+}
+
+impl DerivedImage {
+    /// The image of a root, in a directory that need not exist.
+    pub fn new(form: &'static ImageFormat, dir: &Path, root: &Path) -> DerivedImage {
+        DerivedImage { form, dir: dir.to_owned(), root: root.to_owned(), unsaved: 0 }
+    }
+
+    /// Whether there is an image, usable or not.
+    pub fn exists(&self) -> bool {
+        exists(self.form, &self.dir, &self.root)
+    }
+
+    /// The value of an earlier process; the default without a usable image.
+    pub fn read<T: DeserializeOwned + Default>(&self) -> T {
+        read(self.form, &self.dir, &self.root).ok().flatten().unwrap_or_default()
+    }
+
+    /// Writes a value. If this fails, the next process derives it again.
+    pub fn write(&mut self, value: &impl Serialize) {
+        self.unsaved = 0;
+        if private_file::dir(&self.dir).is_ok() {
+            write(self.form, &self.dir, &self.root, value).ok();
+        }
+    }
 }
 
 /// Reads the image of a worktree; `None` if there is none.

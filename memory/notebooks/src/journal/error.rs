@@ -84,7 +84,7 @@ pub enum JournalError {
     },
     /// The word vectors cannot be read.
     #[error(transparent)]
-    Vectors(#[from] LoadError),
+    Vectors(#[from] &'static LoadError),
     /// The lock cannot be made.
     #[error("cannot use {}: {source}", path.display())]
     State {

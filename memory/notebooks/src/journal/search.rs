@@ -1,12 +1,15 @@
 //! Search on two dimensions: the context of the work, and the content of entries.
 //!
-//! Each dimension has a score from 0 to 1, that of [`TextQuery::scores`]. An older entry needs a better match: see [`required`].
+//! Each dimension has a score from 0 to 1, that of [`TextIndex::scores`]. An older entry needs a better match: see [`required`].
 
-use muninn_base::image::ImageFormat;
+use std::path::Path;
+
+use muninn_base::image::{DerivedImage, ImageFormat};
 use muninn_repo_tools::{ChainError, CommitChain, ObjectId};
 use muninn_text::embed::StaticVectors;
 use muninn_text::lexical::{Tokenizer, has_terms_of};
-use muninn_text::texts::{TextQuery, Texts, TextsBuilder};
+use muninn_text::text_index::TextIndex;
+use muninn_text::texts::TextsBuilder;
 use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
@@ -16,16 +19,13 @@ use super::log::{Log, LogEntry, timestamp};
 const STEPS: f32 = 10_000.0;
 /// The fewest of the best entries whose texts are compared with the query.
 const LEAST_COMPARED: usize = 50;
-/// The most entries of the newest part, which is made anew with each new entry.
-const MOST_NEWEST: usize = 500;
 /// The part of an entry that is searched, in bytes.
 const MOST_TEXT: usize = 20_000;
 /// The most bytes of texts in the index, which needs some times as much memory. An index that is full is made anew with
 /// the newest entries, half as large; of the others, the first line is searched.
 const MOST_INDEXED: usize = 32 << 20;
 const DAY: f64 = 86_400.0;
-pub(crate) const SEARCH_IMAGE: ImageFormat =
-    ImageFormat { prefix: "journal-search-", magic: b"muninn journal search 4\n" };
+const IMAGE: ImageFormat = ImageFormat { prefix: "journal-search-", magic: b"muninn journal search 5\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 #[derive(Debug, Clone, PartialEq)]
@@ -83,39 +83,91 @@ pub(super) fn required(age_days: f64, threshold: f32, settings: &SearchSettings)
     threshold.clamp(0.0, 1.0).powf((1.0 + salience) / 2.0)
 }
 
-/// An index over the entries of a log.
+/// An index over the entries of a log, in its order.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct SearchIndex {
     tip: Option<ObjectId>,
-    old: Part,
-    newest: Part,
+    contexts: TextIndex<()>,
+    contents: TextIndex<IndexedEntry>,
 }
 
-/// An index over a run of entries, in the order of the log.
-#[derive(Default, Serialize, Deserialize)]
-struct Part {
-    commits: Vec<ObjectId>,
-    context: Texts,
-    content: Texts,
-    /// The bytes of the texts.
+#[derive(Serialize, Deserialize)]
+struct IndexedEntry {
+    commit: ObjectId,
+    /// The bytes of its text in the index; 0 if only its headline is searched.
     bytes: usize,
 }
 
-impl Part {
-    /// The newest of the entries with `room` bytes of text, and the headlines of the older ones.
-    fn of(chain: &CommitChain, entries: &[LogEntry], room: usize, vectors: &StaticVectors) -> Result<Part, ChainError> {
+/// The index of the search, once it was used.
+pub(super) struct Search {
+    pub(crate) index: Option<SearchIndex>,
+    pub(crate) image: DerivedImage,
+}
+
+impl Search {
+    /// The search of a journal, with its image in a directory.
+    pub(super) fn new(git_dir: &Path, state: &Path) -> Search {
+        Search { index: None, image: DerivedImage::new(&IMAGE, state, git_dir) }
+    }
+}
+
+impl SearchIndex {
+    /// The number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.contents.keys().len()
+    }
+
+    /// The index up to the end of a log. Only new entries are read, if the log continues.
+    pub(crate) fn extended(
+        mut self,
+        chain: &CommitChain,
+        log: &Log,
+        vectors: &StaticVectors,
+    ) -> Result<SearchIndex, ChainError> {
+        if self.tip == log.tip {
+            return Ok(self);
+        }
+        let old = self.contents.old_keys();
+        let is_continued = log.entries.len() >= old.len()
+            && log.entries.iter().zip(old).all(|(entry, indexed)| entry.commit == indexed.commit);
+        let new = log.entries.get(old.len()..).unwrap_or_default();
+        let mut bytes = old.iter().map(|indexed| indexed.bytes).sum::<usize>();
+        for entry in new {
+            bytes += searched_bytes(chain, entry)?;
+        }
+        if is_continued && bytes <= MOST_INDEXED {
+            self.replace_newest(chain, new, vectors)?;
+        } else {
+            self = SearchIndex::default();
+            self.replace_newest(chain, &log.entries, vectors)?;
+        }
+        self.tip = log.tip;
+        Ok(self)
+    }
+
+    /// Replaces the newest part of the index by these entries. Of those that are too many, the older ones are searched in
+    /// their headlines only.
+    fn replace_newest(
+        &mut self,
+        chain: &CommitChain,
+        entries: &[LogEntry],
+        vectors: &StaticVectors,
+    ) -> Result<(), ChainError> {
+        let mut indexed: Vec<IndexedEntry> =
+            entries.iter().map(|entry| IndexedEntry { commit: entry.commit, bytes: 0 }).collect();
         let mut bytes = 0;
-        let mut first = entries.len();
-        while first > 0 && bytes <= room {
-            first -= 1;
-            bytes += searched_bytes(chain, &entries[first])?;
+        for (indexed, entry) in indexed.iter_mut().zip(entries).rev() {
+            if bytes > MOST_INDEXED / 2 {
+                break;
+            }
+            indexed.bytes = searched_bytes(chain, entry)?;
+            bytes += indexed.bytes;
         }
         let mut tokenizer = Tokenizer::new();
         let (mut context, mut content) = (TextsBuilder::default(), TextsBuilder::default());
-        let mut commits = Vec::new();
-        for (at, entry) in entries.iter().enumerate() {
+        for (indexed, entry) in indexed.iter().zip(entries) {
             let place = entry.section.as_str().replace('/', " ");
-            let read = if at < first { None } else { Some(chain.commit(entry.commit)?) };
+            let read = if indexed.bytes == 0 { None } else { Some(chain.commit(entry.commit)?) };
             let parsed = read.and_then(|commit| Entry::parse(&commit.message));
             let work_context = parsed.as_ref().map_or("", |entry| beginning(&entry.work_context));
             context.add(&mut tokenizer, vectors, &format!("{work_context} {place}"));
@@ -127,61 +179,10 @@ impl Part {
                 }
                 None => content.add(&mut tokenizer, vectors, &entry.headline),
             }
-            commits.push(entry.commit);
         }
-        Ok(Part { bytes, commits, context: context.finish(), content: content.finish() })
-    }
-
-    fn joined(self, next: Part) -> Part {
-        Part {
-            bytes: self.bytes + next.bytes,
-            commits: [self.commits, next.commits].concat(),
-            context: Texts::merged(&[(&self.context, None), (&next.context, None)]),
-            content: Texts::merged(&[(&self.content, None), (&next.content, None)]),
-        }
-    }
-}
-
-/// The index of the search, once it was used.
-#[derive(Default)]
-pub(super) struct Search {
-    pub(crate) index: Option<SearchIndex>,
-    pub(crate) vectors: Option<StaticVectors>,
-    /// The entries of the image.
-    pub(crate) saved: usize,
-}
-
-impl SearchIndex {
-    /// The number of entries.
-    pub(crate) fn len(&self) -> usize {
-        self.old.commits.len() + self.newest.commits.len()
-    }
-
-    /// The index up to the end of a log. Only new entries are read, if the log continues.
-    pub(crate) fn extended(
-        self,
-        chain: &CommitChain,
-        log: &Log,
-        vectors: &StaticVectors,
-    ) -> Result<SearchIndex, ChainError> {
-        if self.tip == log.tip {
-            return Ok(self);
-        }
-        let known = self.old.commits.len();
-        let is_continued = log.entries.len() >= known
-            && log.entries.iter().zip(&self.old.commits).all(|(entry, commit)| entry.commit == *commit);
-        let (mut old, mut new) = (self.old, log.entries.get(known..).unwrap_or_default());
-        let mut bytes = old.bytes;
-        for entry in new {
-            bytes += searched_bytes(chain, entry)?;
-        }
-        if !is_continued || bytes > MOST_INDEXED {
-            (old, new) = (Part::default(), &log.entries);
-        }
-        let newest = Part::of(chain, new, MOST_INDEXED / 2, vectors)?;
-        let (old, newest) =
-            if newest.commits.len() > MOST_NEWEST { (old.joined(newest), Part::default()) } else { (old, newest) };
-        Ok(SearchIndex { tip: log.tip, old, newest })
+        self.contexts.replace_newest(vec![(); entries.len()], context.finish());
+        self.contents.replace_newest(indexed, content.finish());
+        Ok(())
     }
 
     /// The commits of the best entries with the scores of their contexts and contents, and both weighted.
@@ -192,8 +193,8 @@ impl SearchIndex {
         settings: &SearchSettings,
         wanted: impl Fn(usize, f32) -> bool,
     ) -> Vec<(usize, [f32; 3])> {
-        let context = TextQuery::of(work_context, vectors, &[&self.old.context, &self.newest.context]);
-        let content = TextQuery::of(content, vectors, &[&self.old.content, &self.newest.content]);
+        let context = self.contexts.query(work_context, vectors);
+        let content = self.contents.query(content, vectors);
         // A query without words says nothing of its dimension.
         let [context_weight, content_weight] = match (context.is_empty(), content.is_empty()) {
             (true, _) => [0.0, 1.0],
@@ -202,18 +203,14 @@ impl SearchIndex {
         };
         let sum = (context_weight + content_weight).max(f32::MIN_POSITIVE);
         let mut found = Vec::new();
-        let mut first = 0;
-        for part in [&self.old, &self.newest] {
-            let scores = context.scores(&part.context).into_iter().zip(content.scores(&part.content));
-            for (at, (context, content)) in scores.enumerate() {
-                let combined = (context.value * context_weight + content.value * content_weight) / sum;
-                // Sums of weights are not exact.
-                let combined = (combined * STEPS).round() / STEPS;
-                if wanted(first + at, combined) {
-                    found.push((first + at, [context.value, content.value, combined], content.cosine));
-                }
+        let scores = self.contexts.scores(&context).zip(self.contents.scores(&content));
+        for (at, (context, content)) in scores.enumerate() {
+            let combined = (context.value * context_weight + content.value * content_weight) / sum;
+            // Sums of weights are not exact.
+            let combined = (combined * STEPS).round() / STEPS;
+            if wanted(at, combined) {
+                found.push((at, [context.value, content.value, combined], content.cosine));
             }
-            first += part.commits.len();
         }
         // Of equally good entries the most similar comes first, then the newest.
         let order = |(a, first, cosine): &(usize, [f32; 3], f32), (b, second, other): &(usize, [f32; 3], f32)| {

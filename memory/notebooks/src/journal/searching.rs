@@ -4,7 +4,7 @@ use muninn_text::embed::StaticVectors;
 
 use super::entry::Entry;
 use super::error::JournalError;
-use super::search::{FoundEntry, SEARCH_IMAGE, Search, SearchIndex, SearchSettings, age_days, found_entry, required};
+use super::search::{FoundEntry, Search, SearchSettings, age_days, found_entry, required};
 use super::store::{Journal, READ_FOR_IMAGE};
 
 impl Journal {
@@ -20,16 +20,10 @@ impl Journal {
         let chain = self.chain()?;
         let log = self.log(&chain)?;
         let mut search = self.search.lock().unwrap_or_else(PoisonError::into_inner);
-        let Search { index: kept, vectors, saved } = &mut *search;
-        let vectors = match vectors {
-            Some(vectors) => vectors,
-            None => vectors.insert(StaticVectors::shipped()?),
-        };
-        let before = kept.take().unwrap_or_else(|| {
-            let stored: SearchIndex = self.kept(&SEARCH_IMAGE);
-            *saved = stored.len();
-            stored
-        });
+        let Search { index: kept, image } = &mut *search;
+        let vectors = StaticVectors::try_shared()?;
+        let before = kept.take().unwrap_or_else(|| image.read());
+        let known = before.len();
         let index = before.extended(&chain, &log, vectors)?;
         let (now, threshold) = (self.clock.now().as_second(), threshold.unwrap_or(settings.default_salience_threshold));
         let is_wanted = |at: usize, score: f32| {
@@ -37,9 +31,9 @@ impl Journal {
             score > 0.0 && age.is_some_and(|age| score >= required(age, threshold, settings))
         };
         let best = index.best((work_context, content), vectors, settings, is_wanted);
-        if index.len().abs_diff(*saved) >= READ_FOR_IMAGE {
-            *saved = index.len();
-            self.keep(&SEARCH_IMAGE, &index);
+        image.unsaved += index.len().abs_diff(known);
+        if image.unsaved >= READ_FOR_IMAGE {
+            image.write(&index);
         }
         *kept = Some(index);
         let mut found = Vec::new();

@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use muninn_base::clock::Clock;
-use muninn_base::image::{self, ImageFormat};
-use muninn_base::private_file;
+use muninn_base::image::{DerivedImage, ImageFormat};
 use muninn_repo_tools::{ChainError, CommitChain, ObjectId};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::conflict::{self, OverviewConflict};
 use super::entry::{Entry, shown};
@@ -23,7 +21,6 @@ use super::version::Version;
 use super::{REFERENCE, claims};
 use crate::wiki::PagePath;
 
-/// The image of the log.
 const IMAGE: ImageFormat = ImageFormat { prefix: "journal-", magic: b"muninn journal 3\n" };
 /// The most entries that an ambiguous name lists.
 const MOST_NAMED: usize = 10;
@@ -107,7 +104,7 @@ impl Journal {
             settings,
             clock,
             log: Mutex::default(),
-            search: Mutex::default(),
+            search: Mutex::new(Search::new(git_dir, state)),
         }
     }
 
@@ -119,14 +116,14 @@ impl Journal {
     pub(super) fn log(&self, chain: &CommitChain) -> Result<Arc<Log>, ChainError> {
         let tip = chain.tip()?;
         let mut kept = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        let before: Arc<Log> = kept.take().unwrap_or_else(|| Arc::new(self.kept(&IMAGE)));
+        let before: Arc<Log> = kept.take().unwrap_or_else(|| Arc::new(self.image().read()));
         let log = match before.tip == tip {
             true => before,
             false => {
                 let known = before.entries.len();
                 let log = Arc::unwrap_or_clone(before).extended(chain, tip)?;
                 if log.entries.len().abs_diff(known) >= READ_FOR_IMAGE {
-                    self.keep(&IMAGE, &log);
+                    self.image().write(&log);
                 }
                 Arc::new(log)
             }
@@ -135,17 +132,9 @@ impl Journal {
         Ok(log)
     }
 
-    /// What an earlier process kept; empty if there is nothing.
-    pub(super) fn kept<T: DeserializeOwned + Default>(&self, format: &ImageFormat) -> T {
-        let stored = image::read(format, &self.state, &self.git_dir).ok().flatten();
-        stored.unwrap_or_default()
-    }
-
-    /// Keeps something for the next process, which reads all commits if this fails.
-    pub(super) fn keep(&self, format: &ImageFormat, value: &impl Serialize) {
-        if private_file::dir(&self.state).is_ok() {
-            image::write(format, &self.state, &self.git_dir, value).ok();
-        }
+    /// The image of the log.
+    fn image(&self) -> DerivedImage {
+        DerivedImage::new(&IMAGE, &self.state, &self.git_dir)
     }
 
     /// Reads a section. One that does not exist yet is empty, and its version is [`Version::New`].

@@ -24,7 +24,7 @@ pub struct Personal {
 impl Personal {
     /// The memory in the directory `root`.
     pub fn new(root: &Path, clock: Clock) -> Self {
-        Self { root: root.to_owned(), clock, search: Mutex::default() }
+        Self { root: root.to_owned(), clock, search: Mutex::new(Search::new(root)) }
     }
 
     /// The directory.

@@ -79,7 +79,7 @@ pub enum PersonalError {
     Zone(String),
     /// The vectors for the search cannot be loaded.
     #[error(transparent)]
-    Embed(#[from] LoadError),
+    Embed(#[from] &'static LoadError),
 }
 
 impl PersonalError {

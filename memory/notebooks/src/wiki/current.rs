@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use muninn_base::image::{self, ImageFormat};
-use muninn_base::{Supervisor, private_file};
+use muninn_base::Supervisor;
+use muninn_base::image::{DerivedImage, ImageFormat};
 use muninn_watch::WatchedFolder;
 
 use super::links::LinkStyle;
@@ -22,8 +22,6 @@ const READ_FOR_IMAGE: usize = 100;
 pub(super) struct CurrentPages {
     root: PathBuf,
     style: LinkStyle,
-    /// The directory of the image.
-    state: PathBuf,
     kept: Mutex<Kept>,
 }
 
@@ -31,18 +29,14 @@ struct Kept {
     /// `None` before the first look at the files.
     pages: Option<Arc<Pages>>,
     watched: WatchedFolder,
-    /// The number of files that were read since the image was written.
-    unsaved: usize,
+    image: DerivedImage,
 }
 
 impl CurrentPages {
     pub(super) fn new(root: &Path, style: LinkStyle, state: &Path, supervisor: Option<&Supervisor>) -> CurrentPages {
-        CurrentPages {
-            root: root.to_owned(),
-            style,
-            state: state.to_owned(),
-            kept: Mutex::new(Kept { pages: None, watched: WatchedFolder::new(root, state, supervisor), unsaved: 0 }),
-        }
+        let watched = WatchedFolder::new(root, state, supervisor);
+        let kept = Kept { pages: None, watched, image: DerivedImage::new(&IMAGE, state, root) };
+        CurrentPages { root: root.to_owned(), style, kept: Mutex::new(kept) }
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -69,34 +63,19 @@ impl CurrentPages {
     }
 
     fn look(&self, kept: &mut Kept) -> Arc<Pages> {
-        let before = kept.pages.take().unwrap_or_else(|| Arc::new(self.restored()));
+        let before = kept.pages.take().unwrap_or_else(|| Arc::new(Pages::restored(kept.image.read())));
         let pages = Pages::read(&self.root, self.style, &before);
         kept.pages = Some(Arc::clone(&pages));
         if !Arc::ptr_eq(&pages, &before) {
-            kept.unsaved += pages.files_read();
+            kept.image.unsaved += pages.files_read();
         }
-        if kept.unsaved >= READ_FOR_IMAGE {
-            kept.unsaved = 0;
-            self.save(&pages);
+        if kept.image.unsaved >= READ_FOR_IMAGE {
+            kept.image.write(&pages.certain().collect::<Vec<&Page>>());
         }
         if pages.len() >= MANY {
             kept.watched.watch();
         }
         pages
-    }
-
-    /// The pages of the image; none if there is no usable one.
-    fn restored(&self) -> Pages {
-        let pages: Option<Vec<Page>> = image::read(&IMAGE, &self.state, &self.root).ok().flatten();
-        Pages::restored(pages.unwrap_or_default())
-    }
-
-    fn save(&self, pages: &Pages) {
-        let pages: Vec<&Page> = pages.certain().collect();
-        // Without an image, the next process reads all pages.
-        if private_file::dir(&self.state).is_ok() {
-            image::write(&IMAGE, &self.state, &self.root, &pages).ok();
-        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {

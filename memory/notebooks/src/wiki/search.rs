@@ -4,8 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use muninn_base::image::{self, ImageFormat};
-use muninn_base::private_file;
+use muninn_base::image::{DerivedImage, ImageFormat};
 use muninn_text::lexical::{
     Bm25, Bm25Builder, Tokenizer, content_terms, has_terms_of, idf, question_terms, saturation,
 };
@@ -29,15 +28,13 @@ const READ_FOR_IMAGE: usize = 100;
 /// Searches the pages of a wiki. The index is kept in memory for the next call and in an image for the next process.
 pub struct PageSearch {
     root: PathBuf,
-    /// The directory of the image.
-    state: PathBuf,
     kept: Mutex<Kept>,
 }
 
-#[derive(Default)]
 struct Kept {
     /// `None` before the first search.
     index: Option<SearchIndex>,
+    image: DerivedImage,
     /// It remembers the stems of words.
     tokenizer: Tokenizer,
 }
@@ -45,32 +42,21 @@ struct Kept {
 impl PageSearch {
     /// The search over the pages of a folder.
     pub fn new(folder: &WikiFolder) -> PageSearch {
-        PageSearch { root: folder.root().to_owned(), state: folder.state().to_owned(), kept: Mutex::default() }
+        let image = DerivedImage::new(&IMAGE, folder.state(), folder.root());
+        let kept = Kept { index: None, image, tokenizer: Tokenizer::default() };
+        PageSearch { root: folder.root().to_owned(), kept: Mutex::new(kept) }
     }
 
     /// The pages that match a query best, the best first; equal ones in the order of their paths.
     pub fn find(&self, query: &str, pages: &Pages, limit: usize) -> Vec<FoundPage> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let Kept { index, tokenizer } = &mut *kept;
-        let before = index.take().unwrap_or_else(|| self.restored());
-        let index = index.insert(before.refreshed(tokenizer, pages, &self.root));
-        if index.unsaved >= READ_FOR_IMAGE {
-            index.unsaved = 0;
-            self.save(index);
+        let Kept { index, image, tokenizer } = &mut *kept;
+        let index = index.get_or_insert_with(|| image.read());
+        image.unsaved += index.refresh(tokenizer, pages, &self.root);
+        if image.unsaved >= READ_FOR_IMAGE {
+            image.write(index);
         }
         index.find(tokenizer, query, limit, pages, &self.root)
-    }
-
-    fn restored(&self) -> SearchIndex {
-        let stored = image::read(&IMAGE, &self.state, &self.root).ok().flatten();
-        stored.unwrap_or_default()
-    }
-
-    fn save(&self, index: &SearchIndex) {
-        // Without an image, the next process reads all pages.
-        if private_file::dir(&self.state).is_ok() {
-            image::write(&IMAGE, &self.state, &self.root, index).ok();
-        }
     }
 }
 
@@ -82,9 +68,6 @@ struct SearchIndex {
     terms: Bm25,
     /// The version of all pages.
     of: String,
-    /// The number of pages that were read since the image was written.
-    #[serde(skip)]
-    unsaved: usize,
 }
 
 /// A found page.
@@ -97,20 +80,19 @@ pub struct FoundPage {
 }
 
 impl SearchIndex {
-    /// The index over pages as they are now. Texts of pages that are in this index unchanged are not read again.
-    fn refreshed(mut self, tokenizer: &mut Tokenizer, pages: &Pages, root: &Path) -> SearchIndex {
+    /// Follows the pages, and returns the number of pages that were read. Texts of unchanged pages are not read again.
+    fn refresh(&mut self, tokenizer: &mut Tokenizer, pages: &Pages, root: &Path) -> usize {
         if self.of == pages.version() {
-            return self;
+            return 0;
         }
-        pages.version().clone_into(&mut self.of);
         let is_current = |(path, etag): &(PagePath, String)| {
             let page = pages.get(path);
             page.is_some_and(|page| page.path == *path && page.etag == *etag)
         };
         let keep: Vec<bool> = self.documents.iter().map(is_current).collect();
         let kept = self.documents.iter().zip(&keep).filter(|(_, keep)| **keep);
-        let kept: Vec<_> = kept.map(|(document, _)| document.clone()).collect();
-        let known: HashSet<&PagePath> = kept.iter().map(|(path, _)| path).collect();
+        let mut documents: Vec<_> = kept.map(|(document, _)| document.clone()).collect();
+        let known: HashSet<&PagePath> = documents.iter().map(|(path, _)| path).collect();
         let mut builder = Bm25Builder::default();
         let mut added = Vec::new();
         for page in pages.iter().filter(|page| !known.contains(&page.path)) {
@@ -119,13 +101,14 @@ impl SearchIndex {
             builder.add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
             added.push((page.path.clone(), page.etag.clone()));
         }
-        if added.is_empty() && kept.len() == self.documents.len() {
-            return self;
+        let count = added.len();
+        if count > 0 || documents.len() < self.documents.len() {
+            documents.extend(added);
+            self.documents = documents;
+            self.terms = Bm25::merged(&[(&self.terms, Some(&keep)), (&builder.finish(), None)]);
         }
-        let terms = Bm25::merged(&[(&self.terms, Some(&keep)), (&builder.finish(), None)]);
-        let unsaved = self.unsaved + added.len();
-        let documents = kept.into_iter().chain(added).collect();
-        SearchIndex { documents, terms, of: self.of, unsaved }
+        pages.version().clone_into(&mut self.of);
+        count
     }
 
     fn find(&self, tokenizer: &mut Tokenizer, query: &str, limit: usize, pages: &Pages, root: &Path) -> Vec<FoundPage> {

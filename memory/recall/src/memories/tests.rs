@@ -182,7 +182,7 @@ fn cached_memory_is_used_until_a_file_changes() {
     let files = main_alone();
     let load = |embedder| Memories::load_from(&repo.home(), &files.clone().into(), embedder, Some(cache.path()));
     let made = load(Some(Arc::clone(&embedder)));
-    let kept = || kept::read(cache.path(), &repo.home()).unwrap();
+    let kept = || image::read::<Store>(&FORM, cache.path(), repo.home().root()).unwrap().unwrap();
     assert!(kept().is_current(&repo.home()));
     let read = load(Some(Arc::clone(&embedder)));
     let found = |memories: &Memories| memories.recall("where is word77", &RecallOptions::default());

@@ -36,7 +36,12 @@ impl StaticVectors {
 
     /// Returns the vectors that are compiled in, loaded once per process; `None` if they are damaged.
     pub fn shared() -> Option<&'static StaticVectors> {
-        static VECTORS: LazyLock<Option<StaticVectors>> = LazyLock::new(|| StaticVectors::shipped().ok());
+        Self::try_shared().ok()
+    }
+
+    /// [`Self::shared`], with the reason if they are damaged.
+    pub fn try_shared() -> Result<&'static StaticVectors, &'static LoadError> {
+        static VECTORS: LazyLock<Result<StaticVectors, LoadError>> = LazyLock::new(StaticVectors::shipped);
         VECTORS.as_ref()
     }
 

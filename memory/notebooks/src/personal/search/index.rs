@@ -1,6 +1,6 @@
 //! The index of the texts: which files were read, and the places of their texts.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -10,7 +10,8 @@ use muninn_text::embed::StaticVectors;
 use muninn_text::lexical::Tokenizer;
 use muninn_text::markdown::sections;
 use muninn_text::redact::redact;
-use muninn_text::texts::{TextQuery, TextScore, Texts, TextsBuilder};
+use muninn_text::text_index::TextIndex;
+use muninn_text::texts::{TextScore, TextsBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::super::files;
@@ -18,8 +19,6 @@ use super::super::journal_lines::parse;
 use super::super::read_budget::ReadBudget;
 use super::ItemType;
 
-/// The texts of the part of the index that is made anew with each change.
-const MOST_NEWEST: usize = 500;
 /// The part of a file that is searched, in bytes.
 pub(super) const MOST_FILE: u64 = 4 << 20;
 /// The most sections of people, projects and the like that are searched, and bytes of them: 5,000 files with 40 sections each.
@@ -30,15 +29,18 @@ const MOST_SECTION_BYTES: usize = 32 << 20;
 const LEAST_SCORE: f32 = 0.1;
 /// A file that was changed so short a time ago can change again without a new time.
 const JUST_NOW: Duration = Duration::from_secs(2);
+
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Index {
-    pub(super) files: Vec<IndexedFile>,
-    old: Part,
-    newest: Part,
+    /// The files by their numbers. A file that was removed or replaced is absent, and its texts are passed over.
+    pub(super) files: BTreeMap<u64, IndexedFile>,
+    /// The number of the last file. None is used twice, because texts of an absent file still have its number.
+    last: u64,
+    texts: TextIndex<Document>,
 }
 
 /// A file that was read.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct IndexedFile {
     pub(super) name: String,
     pub(super) kind: ItemType,
@@ -47,21 +49,13 @@ pub(super) struct IndexedFile {
     /// The bytes that were read, and their hash.
     read: usize,
     hash: [u8; 32],
-    /// Whether its texts are passed over: it was removed, or read anew under another number.
-    pub(super) is_gone: bool,
-}
-
-#[derive(Default, Serialize, Deserialize)]
-struct Part {
-    documents: Vec<Document>,
-    texts: Texts,
 }
 
 /// The place of a text.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct Document {
     /// The number of its file.
-    pub(super) file: u32,
+    pub(super) file: u64,
     /// The bytes of it.
     pub(super) start: usize,
     pub(super) end: usize,
@@ -109,8 +103,8 @@ impl Index {
     ) -> (Index, usize) {
         // Before the files are read.
         let now = SystemTime::from(muninn_base::Clock::system().now());
-        let current = self.files.iter().enumerate().filter(|(_, file)| !file.is_gone);
-        let mut known: HashMap<String, usize> = current.map(|(at, file)| (file.name.clone(), at)).collect();
+        let files = self.files.iter();
+        let mut known: HashMap<String, u64> = files.map(|(number, file)| (file.name.clone(), *number)).collect();
         let mut new = NewTexts {
             documents: Vec::new(),
             texts: Vec::new(),
@@ -119,97 +113,74 @@ impl Index {
         };
         for file in listed {
             let before = known.remove(&file.name);
-            let before = before.filter(|at| self.files[*at].kind == file.kind);
-            if before.is_some_and(|at| self.files[at].stamp == Some((file.size, file.modified))) {
+            let before = before.filter(|number| self.files[number].kind == file.kind);
+            if before.is_some_and(|number| self.files[&number].stamp == Some((file.size, file.modified))) {
                 continue;
             }
             let Ok(bytes) = files::read_start(root, &file.name, MOST_FILE) else {
                 // It was removed, or cannot be read: what is known of it no longer holds.
-                before.into_iter().for_each(|at| self.files[at].is_gone = true);
+                if let Some(number) = before {
+                    self.files.remove(&number);
+                }
                 continue;
             };
             self.take(before, file, &bytes, now, &mut new);
         }
-        known.into_values().for_each(|at| self.files[at].is_gone = true);
+        self.files.retain(|_, file| !known.contains_key(&file.name));
         let count = new.documents.len();
         if count > 0 {
             let mut builder = TextsBuilder::default();
             new.texts.iter().for_each(|text| builder.add(tokenizer, vectors, text));
-            let part = Part { documents: new.documents, texts: builder.finish() };
-            let joined = Part::joined(&[&self.newest, &part], &self.files);
-            self.newest = joined;
-        }
-        if self.newest.documents.len() > MOST_NEWEST {
-            self.merge();
+            self.texts.add(new.documents, &builder.finish(), |document| self.files.contains_key(&document.file));
         }
         (self, count)
     }
 
     /// The sections of entities that may be added to those that are there.
     fn sections_left(&self) -> ReadBudget {
-        let documents = self.old.documents.iter().chain(&self.newest.documents);
         let is_section = |document: &&Document| {
-            let file = self.files.get(document.file as usize);
-            file.is_some_and(|file| !file.is_gone && file.kind != ItemType::Journal)
+            let file = self.files.get(&document.file);
+            file.is_some_and(|file| file.kind != ItemType::Journal)
         };
         let none = ReadBudget { texts: MOST_SECTIONS, bytes: MOST_SECTION_BYTES };
-        documents.filter(is_section).fold(none, |left, section| ReadBudget {
+        self.texts.keys().iter().filter(is_section).fold(none, |left, section| ReadBudget {
             texts: left.texts.saturating_sub(1),
             bytes: left.bytes.saturating_sub(section.end - section.start),
         })
     }
 
     /// Takes a file's content in: the end of a journal that has grown, or all of it.
-    fn take(&mut self, before: Option<usize>, file: &Listed, bytes: &[u8], now: SystemTime, new: &mut NewTexts) {
+    fn take(&mut self, before: Option<u64>, file: &Listed, bytes: &[u8], now: SystemTime, new: &mut NewTexts) {
         let is_continued = |known: &IndexedFile| {
             let is_same = bytes.get(..known.read).is_some_and(|read| *blake3::hash(read).as_bytes() == known.hash);
             is_same && (file.kind == ItemType::Journal || known.read == bytes.len())
         };
-        let at = before.filter(|at| is_continued(&self.files[*at]));
-        if let (None, Some(at)) = (at, before) {
-            self.files[at].is_gone = true;
-        }
-        let at = at.unwrap_or_else(|| {
-            self.files.push(IndexedFile {
-                name: file.name.clone(),
-                kind: file.kind.clone(),
-                stamp: None,
-                read: 0,
-                hash: *blake3::hash(b"").as_bytes(),
-                is_gone: false,
-            });
-            self.files.len() - 1
-        });
-        let number = u32::try_from(at).unwrap_or(u32::MAX);
-        let known = &mut self.files[at];
+        let known = before.and_then(|number| Some((number, self.files.remove(&number)?)));
+        let (number, start) = match known.filter(|(_, known)| is_continued(known)) {
+            Some((number, known)) => (number, known.read),
+            None => {
+                self.last += 1;
+                (self.last, 0)
+            }
+        };
         let read = match file.kind {
-            ItemType::Journal => new.journal(number, bytes, known.read),
+            ItemType::Journal => new.journal(number, bytes, start),
             _ => {
-                if known.read != bytes.len() {
+                if start != bytes.len() {
                     new.entity(number, &file.name, bytes, file.modified);
                 }
                 bytes.len()
             }
         };
-        // A line that is being written is read next time.
-        known.stamp = file.stamp(now).filter(|_| read == bytes.len() || bytes.len() as u64 >= MOST_FILE);
-        known.hash = *blake3::hash(&bytes[..read]).as_bytes();
-        known.read = read;
-    }
-
-    /// Joins both parts, and forgets files that are gone.
-    fn merge(&mut self) {
-        let mut joined = Part::joined(&[&self.old, &self.newest], &self.files);
-        let mut numbers = HashMap::new();
-        let mut files = Vec::new();
-        for (number, file) in (0u32..).zip(&self.files).filter(|(_, file)| !file.is_gone) {
-            numbers.insert(number, u32::try_from(files.len()).unwrap_or(u32::MAX));
-            files.push(file.clone());
-        }
-        for document in &mut joined.documents {
-            document.file = numbers.get(&document.file).copied().unwrap_or(u32::MAX);
-        }
-        *self = Index { files, old: joined, newest: Part::default() };
+        let known = IndexedFile {
+            name: file.name.clone(),
+            kind: file.kind.clone(),
+            // A line that is being written is read next time.
+            stamp: file.stamp(now).filter(|_| read == bytes.len() || bytes.len() as u64 >= MOST_FILE),
+            hash: *blake3::hash(&bytes[..read]).as_bytes(),
+            read,
+        };
+        self.files.insert(number, known);
     }
 
     /// The best places with their scores.
@@ -220,14 +191,14 @@ impl Index {
         limit: usize,
         wanted: impl Fn(&Document, &IndexedFile) -> bool,
     ) -> Vec<(&Document, f32)> {
-        let query = TextQuery::of(query, vectors, &[&self.old.texts, &self.newest.texts]);
+        let query = self.texts.query(query, vectors);
         let mut found = Vec::new();
-        for part in [&self.old, &self.newest] {
-            for (document, score) in part.documents.iter().zip(query.scores(&part.texts)) {
-                let file = self.files.get(document.file as usize);
-                if score.value >= LEAST_SCORE && file.is_some_and(|file| wanted(document, file)) {
-                    found.push((document, score));
-                }
+        for (document, score) in self.texts.keys().iter().zip(self.texts.scores(&query)) {
+            if score.value >= LEAST_SCORE
+                && let Some(file) = self.files.get(&document.file)
+                && wanted(document, file)
+            {
+                found.push((document, score));
             }
         }
         type Scored<'a> = (&'a Document, TextScore);
@@ -245,27 +216,14 @@ impl Index {
     }
 }
 
-impl Part {
-    /// The texts of both parts whose files are there.
-    fn joined(parts: &[&Part; 2], files: &[IndexedFile]) -> Part {
-        let is_there = |document: &Document| files.get(document.file as usize).is_some_and(|file| !file.is_gone);
-        let keep = parts.map(|part| part.documents.iter().map(is_there).collect::<Vec<bool>>());
-        let documents = parts.iter().flat_map(|part| &part.documents);
-        Part {
-            documents: documents.filter(|document| is_there(document)).cloned().collect(),
-            texts: Texts::merged(&[(&parts[0].texts, Some(&keep[0])), (&parts[1].texts, Some(&keep[1]))]),
-        }
-    }
-}
-
 impl NewTexts {
-    fn add(&mut self, (file, seconds): (u32, i64), (start, end): (usize, usize), text: String) {
+    fn add(&mut self, (file, seconds): (u64, i64), (start, end): (usize, usize), text: String) {
         self.documents.push(Document { file, start, end, seconds });
         self.texts.push(text);
     }
 
     /// Adds the entries of a journal from a byte on. Returns the end of the last whole line.
-    fn journal(&mut self, file: u32, bytes: &[u8], from: usize) -> usize {
+    fn journal(&mut self, file: u64, bytes: &[u8], from: usize) -> usize {
         let mut start = from.min(bytes.len());
         while start < bytes.len() {
             let rest = &bytes[start..];
@@ -291,7 +249,7 @@ impl NewTexts {
 
     /// Adds the sections of an entity's file, until the first one beyond the budget: no later one is added either, and no later
     /// file is divided.
-    fn entity(&mut self, file: u32, name: &str, bytes: &[u8], modified: SystemTime) {
+    fn entity(&mut self, file: u64, name: &str, bytes: &[u8], modified: SystemTime) {
         if self.sections.texts == 0 {
             return;
         }
@@ -317,6 +275,8 @@ impl NewTexts {
 
 #[cfg(test)]
 mod tests {
+    use muninn_text::texts::Texts;
+
     use super::*;
 
     #[test]
@@ -344,7 +304,7 @@ mod tests {
                 sections: index.sections_left(),
             };
             index.take(None, &listed, b"# a\nx\n# b\ny\n", SystemTime::UNIX_EPOCH, &mut new);
-            index.newest.documents.extend(new.documents);
+            index.texts.add(new.documents, &Texts::default(), |_| true);
         }
         let left = index.sections_left();
         assert_eq!((left.texts, left.bytes), (MOST_SECTIONS - 2, MOST_SECTION_BYTES - 12));

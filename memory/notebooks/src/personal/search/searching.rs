@@ -4,10 +4,9 @@ use std::time::{Duration, Instant};
 use std::{fmt, fs};
 
 use jiff::Timestamp;
-use muninn_base::image::{self, ImageFormat};
-use muninn_base::{Supervisor, private_file};
+use muninn_base::Supervisor;
+use muninn_base::image::DerivedImage;
 use muninn_text::embed::StaticVectors;
-use muninn_text::lexical::has_terms_of;
 use muninn_text::redact::redact;
 use muninn_watch::WatchedFolder;
 use schemars::JsonSchema;
@@ -19,7 +18,7 @@ use super::super::files;
 use super::super::journal_lines::parse;
 use super::super::paths::{INDEX, JOURNAL};
 use super::super::timestamp::timestamp;
-use super::index::{Document, Index, IndexedFile, Listed, MOST_FILE};
+use super::index::{Document, IndexedFile, Listed, MOST_FILE};
 use super::kind::ItemType;
 use super::state::Search;
 
@@ -34,11 +33,6 @@ const SMALL: u64 = 200_000;
 
 /// The same if the index was kept: it is read, and not built.
 const SMALL_KEPT: u64 = 4_000_000;
-
-/// The index that is kept.
-const IMAGE: ImageFormat = ImageFormat { prefix: "muninn-search-", magic: b"muninn personal search 3\n" };
-
-const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 impl From<String> for ItemType {
     fn from(name: String) -> ItemType {
@@ -131,10 +125,9 @@ impl Personal {
             return;
         }
         if let Some(index) = search.index.take()
-            && search.unsaved > 0
+            && search.image.unsaved > 0
         {
-            self.keep(&index);
-            search.unsaved = 0;
+            search.image.write(&index);
         }
     }
 
@@ -154,17 +147,17 @@ impl Personal {
     ) -> Result<Vec<FoundItem>, PersonalError> {
         self.refresh(&mut search)?;
         search.used = Some(Instant::now());
-        let (Some(index), Some(vectors)) = (&search.index, &search.vectors) else {
+        let Some(index) = &search.index else {
             return Ok(Vec::new());
         };
         let since = options.since.map(Timestamp::as_second);
         let is_wanted = |document: &Document, file: &IndexedFile| {
             let is_of_kind = options.kind.as_ref().is_none_or(|kind| file.kind == *kind);
-            !file.is_gone && is_of_kind && since.is_none_or(|since| document.seconds >= since)
+            is_of_kind && since.is_none_or(|since| document.seconds >= since)
         };
-        let best = index.best(query, vectors, options.limit, is_wanted);
+        let best = index.best(query, StaticVectors::try_shared()?, options.limit, is_wanted);
         let found = best.into_iter().filter_map(|(document, score)| {
-            let file = index.files.get(document.file as usize)?;
+            let file = index.files.get(&document.file)?;
             found_item(self.root(), file, document, score)
         });
         Ok(found.collect())
@@ -182,7 +175,7 @@ impl Personal {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        if search.index.is_none() && !self.is_small() {
+        if search.index.is_none() && !self.is_small(&search.image) {
             drop(search);
             self.index_in_background();
             return None;
@@ -191,10 +184,10 @@ impl Personal {
     }
 
     /// Whether an index is there in a few milliseconds, from the files or from the image.
-    fn is_small(&self) -> bool {
+    fn is_small(&self, image: &DerivedImage) -> bool {
         let listed = self.listed().unwrap_or_default();
         let bytes = listed.iter().map(|file| file.size).sum::<u64>();
-        bytes < SMALL || (bytes < SMALL_KEPT && image::exists(&IMAGE, &self.path(INDEX), self.root()))
+        bytes < SMALL || (bytes < SMALL_KEPT && image.exists())
     }
 
     /// Brings the index up to date.
@@ -204,22 +197,16 @@ impl Personal {
         if is_current && search.index.is_some() {
             return Ok(());
         }
-        if search.vectors.is_none() {
-            search.vectors = Some(StaticVectors::shipped()?);
-        }
-        let (Some(vectors), tokenizer) = (&search.vectors, &mut search.tokenizer) else {
-            return Ok(());
-        };
+        let vectors = StaticVectors::try_shared()?;
         search.used = search.used.or(Some(Instant::now()));
         let interval = self.settings().unwrap_or_default().daemon.check_interval;
         search.looked = Some((Instant::now(), Duration::from_millis(interval)));
         let listed = self.listed()?;
-        let before = search.index.take().unwrap_or_else(|| self.restored());
-        let (index, new) = before.refreshed(self.root(), &listed, (vectors, tokenizer));
-        search.unsaved += new;
-        if search.unsaved >= READ_FOR_IMAGE {
-            search.unsaved = 0;
-            self.keep(&index);
+        let before = search.index.take().unwrap_or_else(|| search.image.read());
+        let (index, new) = before.refreshed(self.root(), &listed, (vectors, &mut search.tokenizer));
+        search.image.unsaved += new;
+        if search.image.unsaved >= READ_FOR_IMAGE {
+            search.image.write(&index);
         }
         search.index = Some(index);
         if listed.len() >= MANY
@@ -244,19 +231,6 @@ impl Personal {
         let entities = self.entity_files()?.into_iter();
         listed.extend(entities.map(|file| Listed::of(file.name, file.kind, &file.metadata)));
         Ok(listed)
-    }
-
-    fn restored(&self) -> Index {
-        let kept = image::read(&IMAGE, &self.path(INDEX), self.root()).ok().flatten();
-        kept.unwrap_or_default()
-    }
-
-    /// Keeps the index for the next process, which reads all files if this fails.
-    fn keep(&self, index: &Index) {
-        let directory = self.path(INDEX);
-        if private_file::dir(&directory).is_ok() {
-            image::write(&IMAGE, &directory, self.root(), index).ok();
-        }
     }
 
     fn searched(&self) -> MutexGuard<'_, Search> {
