@@ -1,6 +1,7 @@
 //! HTTP/2 to a backend: negotiated over TLS, or configured.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -79,7 +80,7 @@ async fn answer(socket: impl AsyncRead + AsyncWrite + Unpin) {
 }
 
 /// A certificate for 127.0.0.1 that signs itself, as DER, and its key.
-fn certificate() -> (Vec<u8>, Vec<u8>) {
+pub(crate) fn certificate() -> (Vec<u8>, Vec<u8>) {
     const SEQUENCE: u8 = 0x30;
     const ECDSA_WITH_SHA256: &[u8] = &[0x06, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2];
     const EC_PUBLIC_KEY: &[u8] = &[0x06, 7, 0x2a, 0x86, 0x48, 0xce, 0x3d, 2, 1];
@@ -116,6 +117,27 @@ fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     [head, content].concat()
 }
 
+/// What a TLS server with this certificate needs, offering these protocols.
+pub(crate) fn acceptor((certificate, key): (Vec<u8>, Vec<u8>), protocols: &[&str]) -> TlsAcceptor {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![CertificateDer::from(certificate)], PrivatePkcs8KeyDer::from(key).into())
+        .unwrap();
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// Writes a certificate to a file that `SSL_CERT_FILE` may name.
+pub(crate) fn trusted_file(env: &TestEnv, certificate: &[u8]) -> PathBuf {
+    let encoded = base64::engine::general_purpose::STANDARD.encode(certificate);
+    let path = env.path("trusted.pem");
+    std::fs::write(&path, format!("-----BEGIN CERTIFICATE-----\n{encoded}\n-----END CERTIFICATE-----\n")).unwrap();
+    path
+}
+
 fn ask(gateway: &Gateway) {
     let response = gateway.post("/v1/chat/completions", &[], BODY);
     assert_eq!((response.status, response.text().as_str()), (200, ANSWER), "{}", gateway.stderr());
@@ -124,22 +146,11 @@ fn ask(gateway: &Gateway) {
 #[test]
 fn http_2_is_used_where_a_server_offers_it_over_tls() {
     let (certificate, key) = certificate();
-    let encoded = base64::engine::general_purpose::STANDARD.encode(&certificate);
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![CertificateDer::from(certificate)], PrivatePkcs8KeyDer::from(key).into())
-        .unwrap();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let server = Server::start(Some(TlsAcceptor::from(Arc::new(config))));
+    let server = Server::start(Some(acceptor((certificate.clone(), key), &["h2", "http/1.1"])));
     let env = TestEnv::new(MUNINN);
     env.write_config(&server.backend("https", ""));
     let root = env.repository("demo", &[]);
-    let trusted = env.path("trusted.pem");
-    let pem = format!("-----BEGIN CERTIFICATE-----\n{encoded}\n-----END CERTIFICATE-----\n");
-    std::fs::write(&trusted, pem).unwrap();
+    let trusted = trusted_file(&env, &certificate);
     let gateway = env.serve_with(&root, &[], |command| {
         command.env("SSL_CERT_FILE", &trusted);
     });

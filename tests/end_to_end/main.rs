@@ -80,6 +80,7 @@ mod personal_git;
 #[cfg(unix)]
 mod personal_import;
 mod preamble;
+mod proxies;
 mod reconcile;
 mod reconciler;
 mod reload;
@@ -97,6 +98,7 @@ mod stage;
 mod state_directory;
 mod summarizer;
 mod team;
+mod tls;
 mod turns;
 mod two_gateways;
 mod uninvited;

@@ -250,6 +250,96 @@ mod tests {
     }
 
     #[test]
+    fn usable_addresses_are_accepted_as_written() {
+        for written in [
+            "https://api.example.com",
+            "HTTPS://API.Example.com/x",
+            "http://localhost:8000/a/b",
+            "http://localhost:",
+            "http://localhost:065535",
+            "http://host_name/a b",
+            "http://[::1]:8000",
+            "http://[::ffff:1.2.3.4]",
+            "http://127.1",
+            "http://0x7f.0.0.1",
+            "http://2130706433",
+            "http://256.example",
+            "http://xn--bcher-kva.example",
+            "http://b\u{fc}cher.example",
+            "http://%65xample.com",
+            "http:example.com",
+            "http:\\\\example.com\\x",
+            "http:///example.com",
+            " http://example.com",
+            "http://@example.com",
+            "http://:@example.com",
+        ] {
+            assert_eq!(base_url(written).map_err(|error| error.to_string()), Ok(written.to_owned()));
+        }
+    }
+
+    #[test]
+    fn unusable_addresses_are_refused_with_their_reason() {
+        let no_url = |written: &str, reason: &str| (written.to_owned(), format!("`{written}` is not a URL: {reason}"));
+        let no_host = |written: &str| {
+            (written.to_owned(), format!("`{written}` must start with http:// or https:// and contain a host"))
+        };
+        let credential =
+            |written: &str| (written.to_owned(), "contains a credential; use key_env or key_file instead".to_owned());
+        let query = |written: &str| (written.to_owned(), format!("`{written}` must not have a query or a fragment"));
+        for (written, expected) in [
+            no_url("", "relative URL without a base"),
+            no_url("example.com", "relative URL without a base"),
+            no_url("/v1", "relative URL without a base"),
+            no_url("//example.com", "relative URL without a base"),
+            no_url("127.0.0.1:8000", "relative URL without a base"),
+            no_url("[::1]:8000", "relative URL without a base"),
+            no_url("http", "relative URL without a base"),
+            no_url("http://", "empty host"),
+            no_url("http:", "empty host"),
+            no_url("https:///", "empty host"),
+            no_url("http://:8000", "empty host"),
+            no_url("http://user@", "empty host"),
+            no_url("http://user@:80", "empty host"),
+            no_url("http://?x", "empty host"),
+            no_url("http://x:y", "invalid port number"),
+            no_url("http://x:65536", "invalid port number"),
+            no_url("http://x:8000a/", "invalid port number"),
+            no_url("http://x:-1", "invalid port number"),
+            no_url("http://user:p@x:port", "invalid port number"),
+            no_url("http://[::1", "invalid IPv6 address"),
+            no_url("http://[::1]8000", "invalid IPv6 address"),
+            no_url("http://[1.2.3.4]", "invalid IPv6 address"),
+            no_url("http://[]", "invalid IPv6 address"),
+            no_url("http://256.0.0.1", "invalid IPv4 address"),
+            no_url("http://1.2.3.4.5", "invalid IPv4 address"),
+            no_url("http://1.2.3.0x100", "invalid IPv4 address"),
+            no_url("http://a.1", "invalid IPv4 address"),
+            no_url("http://4294967296", "invalid IPv4 address"),
+            no_url("http://a b", "invalid international domain name"),
+            no_url("http://a|b", "invalid international domain name"),
+            no_url("http://a%20b", "invalid international domain name"),
+            no_url("http://a%b", "invalid international domain name"),
+            no_url("http://a<b:x", "invalid international domain name"),
+            no_host("ftp://example.com"),
+            no_host("localhost:8000"),
+            no_host("mailto:x@example.com"),
+            no_host("unix:/run/x"),
+            no_host("httpx://example.com"),
+            credential("http://user@example.com"),
+            credential("http://user:pass@example.com?x"),
+            credential("http://:pass@example.com"),
+            credential("http://a@b@example.com"),
+            query("http://example.com?"),
+            query("http://example.com/v1?x=1"),
+            query("http://example.com#x"),
+            query("http://example.com/#"),
+        ] {
+            assert_eq!(base_url(&written).unwrap_err().to_string(), expected, "{written}");
+        }
+    }
+
+    #[test]
     fn prices_are_at_least_zero_and_missing_ones_have_defaults() {
         let written = |text: &str| prices(toml::from_str(text).unwrap());
         assert_eq!(written("").unwrap(), Prices::default());

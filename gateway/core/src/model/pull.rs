@@ -131,3 +131,6 @@ fn shown(url: &reqwest::Url) -> String {
     url.set_username("").and_then(|()| url.set_password(None)).ok();
     url.to_string()
 }
+
+#[cfg(test)]
+mod tests;
