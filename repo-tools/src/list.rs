@@ -1,11 +1,11 @@
 //! Listing one directory.
 
-use parking_lot::Mutex;
 use std::fs::{DirEntry, FileType};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use muninn_base::{PathError, RelPath, Until};
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};

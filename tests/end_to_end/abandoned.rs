@@ -4,11 +4,12 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use muninn_tests::http::Connection;
 use muninn_tests::{Recorded, Reply, until_closed, wait_until};
+use parking_lot::Mutex;
 
 use crate::broken_upstream::stage::Broken;
 use crate::formats::{ALL, Format, Turn};
@@ -48,7 +49,7 @@ fn abandon(count: usize) {
         broken.answer_with({
             let arrived = Arc::clone(&arrived);
             move |request| {
-                arrived.lock().unwrap().extend(request.headers.get(MARK).map(str::to_owned));
+                arrived.lock().extend(request.headers.get(MARK).map(str::to_owned));
                 answer(leaving, request)
             }
         });
@@ -110,7 +111,7 @@ fn one(broken: &Broken, leaving: Leaving, number: usize, arrived: &Arrived) {
     let mut connection = Connection::open(broken.gateway.address);
     connection.send("POST", client.path(), &[(MARK, &mark)], body.as_bytes());
     if leaving == Leaving::BeforeTheHead {
-        wait_until("the request at the backend", || arrived.lock().unwrap().contains(&mark).then_some(()));
+        wait_until("the request at the backend", || arrived.lock().contains(&mark).then_some(()));
         connection.close();
         return;
     }

@@ -98,7 +98,7 @@ fn empty_or_redirected_answer_is_an_error_to_a_client_of_another_format() {
         broken.answer_with(move |_| Reply::raw(head));
         for (client, spoken) in pairs() {
             for streamed in [false, true] {
-                let response = broken.ask(client, spoken, streamed);
+                let response = broken.ask_closing(client, spoken, streamed);
                 let how = format!("{client:?} -> {spoken:?}: {head}");
                 assert!(response.status == 502 || (streamed && response.status == 200), "{how}: {}", response.status);
                 assert_eq!(response.headers.get("location"), None, "{how}");
@@ -216,7 +216,7 @@ fn break_off_everywhere(spoken: Format, framing: Framing) {
         let cut = answer[..at].to_vec();
         broken.answer_with(move |_| Reply::raw(cut.clone()));
         for client in [spoken, others[at % 2]] {
-            let response = broken.ask(client, spoken, true);
+            let response = broken.ask_closing(client, spoken, true);
             let how = format!("{client:?} -> {spoken:?}, {framing:?}, {at} of {}: {}", answer.len(), response.text());
             assert_eq!(response.status, if at < body_at { 502 } else { 200 }, "{how}");
             assert_well_formed(client, &response, &how);
@@ -261,7 +261,7 @@ fn truncated_whole_answer_is_an_error() {
         for at in (0..answer.len()).step_by(29) {
             let cut = answer.as_bytes()[..at].to_vec();
             broken.answer_with(move |_| Reply::raw(cut.clone()));
-            let response = broken.ask(client, spoken, false);
+            let response = broken.ask_closing(client, spoken, false);
             assert_eq!(response.status, 502, "{client:?} -> {spoken:?} at {at}");
             assert_well_formed(client, &response, "broken off");
         }
@@ -283,7 +283,7 @@ fn an_error_that_is_too_long_or_breaks_off_is_still_an_error() {
         broken.answer_with(move |_| Reply::raw(answer.clone()));
         for (client, spoken) in all_pairs() {
             for streamed in [false, true] {
-                let response = broken.ask(client, spoken, streamed);
+                let response = broken.ask_closing(client, spoken, streamed);
                 let how = format!("{client:?} -> {spoken:?}");
                 assert_eq!((response.status, response.headers.get("retry-after")), (400, Some("3")), "{how}");
                 assert!(response.body.len() < 2 << 20 || response.body.len() > 3 << 20, "{how}");

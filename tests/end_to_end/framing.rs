@@ -31,7 +31,7 @@ fn chunked_answer_with_a_length_arrives_whole() {
         for (client, spoken) in all_pairs() {
             for streamed in [false, true] {
                 let how = format!("{client:?} -> {spoken:?}, streamed: {streamed}");
-                let response = broken.ask(client, spoken, streamed);
+                let response = broken.ask_closing(client, spoken, streamed);
                 let answer =
                     if streamed { client.read_stream(&response.text()) } else { client.read_whole(&response.json()) };
                 assert_eq!((answer.calls.len(), answer.failed), (1, None), "{how}");

@@ -1,6 +1,6 @@
 //! The answer to a conversation's last question is learned from, although no request repeats it.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use muninn_tests::http::{Response, stream};
 use muninn_tests::{Control, Gateway, Recorded, Reply, Upstream, answers, script, wait_until};
@@ -173,7 +173,7 @@ fn scripted(more: &str) -> (Team, Control) {
     let (control, script) = script();
     let script = Mutex::new(Some(script));
     let upstream = Upstream::start_with(move |request| match request.method.as_str() {
-        "POST" => script.lock().unwrap().take().map_or_else(|| saying(ANSWER, request), Reply::scripted),
+        "POST" => script.lock().take().map_or_else(|| saying(ANSWER, request), Reply::scripted),
         _ => answers::ok(request),
     });
     (Team::before(upstream, "repo", more), control)

@@ -1,7 +1,7 @@
 //! A silent backend: the client gets keep-alives while it waits, then the whole answer or error. A client that leaves
 //! cancels its request.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use muninn_tests::http::{self, Connection, Streaming};
 use muninn_tests::{Control, Recorded, Reply, answers, script};
@@ -38,7 +38,7 @@ impl Silent {
         let script = Mutex::new(Some(script));
         self.broken.upstream.take_requests();
         self.broken.answer_with(move |request| {
-            let script = if request.method == "POST" { script.lock().unwrap().take() } else { None };
+            let script = if request.method == "POST" { script.lock().take() } else { None };
             script.map_or_else(|| answers::ok(request), Reply::scripted)
         });
         SilentRequest { silent: self, client, spoken, control }

@@ -2,9 +2,10 @@
 
 use std::io::{Read, Write, copy};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use muninn_tests::{Gateway, Recorded, Reply, TestEnv, Upstream};
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::MUNINN;
@@ -129,7 +130,7 @@ fn tunnels(to: String) -> (String, Arc<Mutex<Vec<String>>>) {
                 client.read_exact(&mut byte).unwrap();
                 head.extend(byte);
             }
-            seen.lock().unwrap().push(String::from_utf8(head).unwrap());
+            seen.lock().push(String::from_utf8(head).unwrap());
             client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
             let server = TcpStream::connect(&to).unwrap();
             for (mut from, mut into) in [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)] {
@@ -160,7 +161,7 @@ fn tls_runs_inside_the_tunnel_of_a_proxy() {
             socket.shutdown().await.unwrap();
         }
     });
-    let (proxy, heads) = tunnels(address.clone());
+    let (proxy, heads) = tunnels(address);
     let env = TestEnv::new(MUNINN);
     let trusted = trusted_file(&env, &certificate);
     // The port of the URL differs from the server's, so that only the tunnel leads there.
@@ -171,6 +172,6 @@ fn tls_runs_inside_the_tunnel_of_a_proxy() {
         assert_eq!((response.status, response.text().as_str()), (200, r#"{"choices":[]}"#), "{}", gateway.stderr());
     }
     let expected = "CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: 127.0.0.1:1\r\nProxy-Authorization: Basic dXNlcjo=\r\n\r\n";
-    let heads = heads.lock().unwrap();
+    let heads = heads.lock();
     assert!(heads.len() == 2 && heads.iter().all(|head| head == expected), "{heads:?}");
 }

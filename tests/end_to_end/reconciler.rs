@@ -1,6 +1,6 @@
 //! A model reconciles records that rules leave open: a scripted model at the socket.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use muninn_reconcile::control_pairs;
 use muninn_tests::{Reply, Upstream, script};
@@ -162,7 +162,7 @@ fn hostile_model_cannot_settle_a_conflict() {
 fn silent_model_times_out_and_is_asked_again_by_the_next_run() {
     let controls = Mutex::new(Vec::new());
     let model = Upstream::start_with(move |request| {
-        let mut controls = controls.lock().unwrap();
+        let mut controls = controls.lock();
         if controls.is_empty() {
             let (control, script) = script();
             controls.push(control);

@@ -191,9 +191,9 @@ fn daily_token_limit_holds_across_processes() {
 #[test]
 fn stop_does_not_wait_for_a_summary() {
     let (control, held) = script();
-    let held = std::sync::Mutex::new(Some(held));
+    let held = parking_lot::Mutex::new(Some(held));
     let scribe = Upstream::start_with(move |_| {
-        let held = held.lock().unwrap().take();
+        let held = held.lock().take();
         held.map_or_else(|| Reply::json(200, completion(&notes(), 1)), Reply::scripted)
     });
     let team = Team::with("repo", &named(&scribe, ""));

@@ -2,9 +2,10 @@
 
 use std::io::Write as _;
 use std::net::TcpListener as StdListener;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use muninn_tests::{Gateway, TestEnv};
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -41,7 +42,7 @@ impl Server {
                 while !request.ends_with(BODY) {
                     socket.read_buf(&mut request).await.unwrap();
                 }
-                seen.lock().unwrap().push(String::from_utf8(request).unwrap());
+                seen.lock().push(String::from_utf8(request).unwrap());
                 socket.write_all(answer.as_bytes()).await.unwrap();
                 socket.shutdown().await.unwrap();
             }
@@ -82,7 +83,7 @@ fn headers_keep_their_order_and_closed_connections_are_replaced() {
          accept-encoding: identity\r\naccept: */*\r\nhost: 127.0.0.1:{port}\r\ncontent-length: 27\r\n\r\n{}",
         String::from_utf8_lossy(BODY)
     );
-    let requests = server.requests.lock().unwrap();
+    let requests = server.requests.lock();
     assert_eq!(requests.len(), 6);
     for request in requests.iter() {
         assert_eq!(*request, expected);
@@ -137,7 +138,7 @@ fn failures_name_their_reason() {
         "cannot connect to no-such-host.invalid: failed to lookup address information: ",
     );
     assert_eq!(moved.gateway(&env, "127.0.0.1", true).post(TARGET, &[], BODY).status, 302);
-    assert_eq!(moved.requests.lock().unwrap().len(), 1, "a redirect is not followed");
+    assert_eq!(moved.requests.lock().len(), 1, "a redirect is not followed");
 }
 
 #[test]

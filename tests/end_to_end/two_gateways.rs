@@ -2,10 +2,10 @@
 //! rows at the same time, and none is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 
 use muninn_tests::http::Response;
 use muninn_tests::{Recorded, TestEnv, Upstream, answers, wait_until};
+use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use crate::MUNINN;
@@ -52,7 +52,7 @@ fn converse(conversations: usize) {
         let arrived = std::sync::Arc::clone(&arrived);
         move |request: &Recorded| {
             if let Some(mark) = request.headers.get(MARK) {
-                arrived.lock().unwrap().insert(mark.to_owned(), request.body.clone());
+                arrived.lock().insert(mark.to_owned(), request.body.clone());
             }
             answers::ok(request)
         }
@@ -69,7 +69,7 @@ fn converse(conversations: usize) {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 loop {
-                    let Some(conversation) = next.lock().unwrap().next() else {
+                    let Some(conversation) = next.lock().next() else {
                         return;
                     };
                     for turn in 0..TURNS {
@@ -80,7 +80,7 @@ fn converse(conversations: usize) {
                         let gateway = &gateways[(conversation + turn) % 2];
                         let response: Response = gateway.post("/v1/chat/completions", &headers, body.as_bytes());
                         assert_eq!(response.status, 200, "{}", response.text());
-                        asked.lock().unwrap().push(Asked {
+                        asked.lock().push(Asked {
                             conversation,
                             turn,
                             id: response.request_id().to_owned(),
@@ -92,9 +92,9 @@ fn converse(conversations: usize) {
             });
         }
     });
-    let asked = asked.into_inner().unwrap();
+    let asked = asked.into_inner();
     assert_eq!(asked.len(), conversations * TURNS);
-    check_replay(&asked, &arrived.lock().unwrap());
+    check_replay(&asked, &arrived.lock());
     check_outcomes(&asked);
     check_receipts(&env, &asked);
     for gateway in gateways {

@@ -3,9 +3,10 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::http::{self, Connection, Response};
@@ -47,7 +48,7 @@ impl Gateway {
             move || {
                 let mut line = Vec::new();
                 while pipe.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-                    stderr.lock().unwrap().push_str(&String::from_utf8_lossy(&line));
+                    stderr.lock().push_str(&String::from_utf8_lossy(&line));
                     line.clear();
                 }
             }
@@ -59,7 +60,7 @@ impl Gateway {
         let Some(address) = address else {
             let status = child.wait().unwrap();
             reader.join().unwrap();
-            let stderr = std::mem::take(&mut *stderr.lock().unwrap());
+            let stderr = std::mem::take(&mut *stderr.lock());
             return Err(Stopped { status, stderr });
         };
         std::thread::spawn(move || {
@@ -78,7 +79,7 @@ impl Gateway {
     /// The log so far.
     #[must_use]
     pub fn stderr(&self) -> String {
-        self.stderr.lock().unwrap().clone()
+        self.stderr.lock().clone()
     }
 
     /// Sends a request on a new connection, and returns the response.

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use anyhow::Result;
 use clap::ValueEnum;
 use muninn_text::embed::{EmbedError, Embedder, StaticVectors, minilm};
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -63,6 +64,6 @@ impl Embedder for CachedEmbedder {
 
 impl CachedEmbedder {
     fn known(&self) -> MutexGuard<'_, HashMap<String, Vec<f32>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }

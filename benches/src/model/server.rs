@@ -5,11 +5,12 @@
 
 use std::io::{ErrorKind, Result, Write};
 use std::net::TcpStream;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
 use muninn_tests::{Recorded, Reply, Upstream, until_closed};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::Policy;
 use super::answer::{Answer, body};
@@ -75,7 +76,7 @@ impl ModelServer {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 impl Script {

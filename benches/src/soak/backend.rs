@@ -1,12 +1,12 @@
 //! A backend that answers in all formats, fails where a header says so, and keeps the blocks that came with each request.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use memchr::memmem;
 use muninn_tests::http::chunk;
 use muninn_tests::{Recorded, Reply, Upstream, answers, until_closed};
+use parking_lot::Mutex;
 
 use crate::load::events;
 use crate::load::format::Format;
@@ -38,7 +38,7 @@ impl Backend {
 
     /// Takes the blocks that came with a request, oldest first; `None` if the request did not come.
     pub(super) fn blocks_of(&self, request: &str) -> Option<Vec<Vec<u8>>> {
-        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut blocks = self.blocks.lock();
         for came in self.upstream.take_requests() {
             if let Some(name) = came.headers.get(REQUEST) {
                 blocks.insert(name.to_owned(), blocks_in(&came.body));

@@ -1,11 +1,11 @@
 //! The client's side of one request, on connections that are used again.
 
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use muninn_tests::http::Connection;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::backend;
@@ -29,7 +29,7 @@ impl Client {
     }
 
     pub(super) fn leave(&self) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.idle.lock().clear();
     }
 
     /// Sends a request and checks that the answer is whole.
@@ -47,14 +47,14 @@ impl Client {
         connection.send("POST", request.format.path(), &headers, request.body.as_bytes());
         let answer = connection.receive(usize::MAX).context("the connection broke")?;
         if answer.headers.get("connection") != Some("close") {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut idle = self.idle.lock();
             idle.push((Instant::now(), connection));
         }
         check(request.format, request.streamed, answer.status, &answer.body)
     }
 
     fn kept(&self) -> Option<Connection> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         let (used, connection) = idle.pop()?;
         if used.elapsed() < KEPT {
             return Some(connection);

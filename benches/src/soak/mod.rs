@@ -10,11 +10,11 @@ mod client;
 mod conversation;
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Parser;
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use self::backend::{Backend, FAULTS};
@@ -115,7 +115,7 @@ pub(crate) fn run(options: &Options) -> Result<Report> {
     let descriptors = procfs::open_files(gateway.id());
     let load = procfs::load1();
     drive(options, &shared, &gateway, &root.to_string_lossy());
-    let tally = shared.tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let tally = shared.tally.into_inner();
     let mut report = tally.report;
     report.load1 = [load, procfs::load1()];
     report.descriptors_idle = [descriptors, procfs::open_files(gateway.id())];
@@ -173,7 +173,7 @@ impl Shared {
     /// The conversation that has waited for longest, and its next step; a new one if all others are busy or over.
     fn next_step(&self, made: &mut u64, directory: &str) -> (Conversation, Step) {
         loop {
-            let waiting = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let waiting = self.idle.lock().pop_front();
             let mut conversation = waiting.unwrap_or_else(|| {
                 *made += 1;
                 Conversation::new(*made, directory)
@@ -192,7 +192,7 @@ impl Shared {
         // A request that did not reach the backend breaks no replay.
         let arrived = self.backend.blocks_of(&request.id);
         let replay = arrived.map_or(Ok(0), |blocks| conversation.check(step, &blocks));
-        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tally = self.tally.lock();
         let Tally { report, all, questions } = &mut *tally;
         report.requests += 1;
         report.questions += u64::from(step == Step::Question);
@@ -226,11 +226,11 @@ impl Shared {
             }
         }
         drop(tally);
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push_back(conversation);
+        self.idle.lock().push_back(conversation);
     }
 
     fn end_minute(&self, gateway: u32) {
-        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tally = self.tally.lock();
         let (mut all, mut questions) = (std::mem::take(&mut tally.all), std::mem::take(&mut tally.questions));
         let at = |values: &mut [f64], q| percentile(values, q).map(rounded).unwrap_or_default();
         let minute = Minute {

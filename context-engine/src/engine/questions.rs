@@ -1,4 +1,3 @@
-use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -10,6 +9,7 @@ use muninn_recall::MemoryCounts;
 use muninn_repo_tools::Worktree;
 use muninn_team::Home;
 use muninn_text::embed::{Embedder, StaticVectors};
+use parking_lot::{Mutex, RwLock};
 
 use super::state::{Engine, EngineSettings, State, vectors};
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};

@@ -1,4 +1,3 @@
-use parking_lot::{Mutex, RwLock};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -12,6 +11,7 @@ use muninn_repo_tools::Worktree;
 use muninn_team::{Home, Store};
 use muninn_text::embed::Embedder;
 use muninn_watch::Watcher;
+use parking_lot::{Mutex, RwLock};
 
 use crate::vector_list::VectorList;
 

@@ -1,7 +1,6 @@
 //! Running the calls of one turn: first the tools on several threads, then the child explorations concurrently. Child
 //! explorations mostly wait for their models.
 
-use parking_lot::Mutex;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,6 +9,7 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use muninn_base::RelPath;
 use muninn_text::redact;
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
 use super::budget::Budget;

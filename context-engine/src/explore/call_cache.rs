@@ -3,11 +3,11 @@
 //! About a third of all calls of parallel explorers are repetitions. In a tree of explorations, each call is made once.
 //! Repeated calls get the result of the first call, also if they run concurrently.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use muninn_base::RelPath;
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
 use crate::tools::Output;

@@ -3,11 +3,11 @@
 //! A reply is found by the exploration's question and scope, and by the number of its turn. Tool results are not
 //! recorded. A replay runs the tools on the current repository, so that it shows the effect of changed tools.
 
-use parking_lot::Mutex;
 use std::io::{self, BufRead, Write};
 
 use muninn_base::Until;
 use muninn_text::model::{Message, Model, ModelError, ModelRequest, Reply};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

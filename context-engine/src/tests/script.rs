@@ -1,11 +1,11 @@
 //! A scripted model that checks the conversation like a server.
 
-use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use muninn_base::Until;
 use muninn_text::model::{Message, Model, ModelError, ModelRequest, Reply, ToolInvocation};
+use parking_lot::Mutex;
 
 use crate::Engine;
 use crate::explore::{DeepLimits, ExploreOutcome};

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use muninn_config::CircuitConfig;
 use muninn_ledger::{Admission, CircuitId, CircuitOpen, CircuitOutcome, CircuitState, Counters, StoreError};
+use parking_lot::Mutex;
 use serde::Serialize;
 
 /// Creates and returns one circuit per backend. Clones share the circuits.
@@ -36,7 +37,7 @@ impl Circuits {
     /// Returns the circuit of a backend, created on first use.
     pub fn of(&self, name: &str, url: &str) -> Arc<Circuit> {
         let id = CircuitId { backend: name.into(), url: url.into() };
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         let circuit = known.entry(id).or_insert_with_key(|id| {
             Arc::new(Circuit { id: id.clone(), config: self.config, counters: Arc::clone(&self.counters) })
         });
@@ -74,7 +75,7 @@ impl Circuits {
     }
 
     fn known(&self) -> Vec<Arc<Circuit>> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.lock();
         known.values().cloned().collect()
     }
 

@@ -4,7 +4,7 @@
 //! embedded in the background. A question is embedded while its request waits, within [`QUESTION_TIMEOUT`]. After a
 //! failure questions get no vector for [`PAUSE`], so that a backend that is down does not delay requests.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -13,6 +13,7 @@ use muninn_base::Supervisor;
 use muninn_text::embed::{EmbedError, Embedder, normalise};
 use muninn_text::model::block_on;
 use muninn_wire::{WireFormat, failure};
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -129,7 +130,7 @@ impl RemoteEmbedder {
     /// Stores the error of a failed call until a call succeeds.
     fn recorded<T>(&self, result: Result<T, EmbedError>) -> Result<T, EmbedError> {
         let failure = result.as_ref().err().map(|error| (Instant::now(), error.to_string()));
-        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+        *self.failure.lock() = failure;
         result
     }
 }
@@ -148,22 +149,22 @@ impl Embedder for RemoteEmbedder {
     }
 
     fn embed_question(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
-        let last = self.question.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let last = self.question.lock().clone();
         if last.0 == question && !last.1.is_empty() {
             return Ok(last.1);
         }
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let failure = self.failure.lock().clone();
         if failure.is_some_and(|(since, _)| since.elapsed() < PAUSE) {
             return Err(failed(&self.id, "its last call failed a moment ago"));
         }
         let vectors = self.recorded(self.embed_within(&[question], QUESTION_TIMEOUT));
         let vector = vectors?.pop().unwrap_or_default();
-        *self.question.lock().unwrap_or_else(PoisonError::into_inner) = (question.to_owned(), vector.clone());
+        *self.question.lock() = (question.to_owned(), vector.clone());
         Ok(vector)
     }
 
     fn problem(&self) -> Option<String> {
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let failure = self.failure.lock();
         failure.as_ref().map(|(_, reason)| reason.clone())
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use http::Uri;
 use http_body_util::Full;
 use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use tokio::net::TcpStream;
 
 use super::SendError;
@@ -44,8 +45,7 @@ impl DirectPool {
     /// Takes an idle connection that appears to be open.
     pub(super) async fn take(&self, authority: &str) -> Option<Link> {
         loop {
-            let (since, mut link) =
-                self.idle.lock().unwrap_or_else(PoisonError::into_inner).get_mut(authority)?.pop()?;
+            let (since, mut link) = self.idle.lock().get_mut(authority)?.pop()?;
             if since.elapsed() > IDLE {
                 continue;
             }
@@ -63,7 +63,7 @@ impl DirectPool {
         if !link.sender.is_ready() {
             return;
         }
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         let links = match idle.get_mut(authority) {
             Some(links) => links,
             None => idle.entry(authority.to_owned()).or_default(),

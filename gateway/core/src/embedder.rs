@@ -3,7 +3,6 @@
 //! One for all workspaces of a process: MiniLM takes 100 MB. Opening it reads files or asks a backend, so it is opened by
 //! a thread that may take its time. Until then, and while it cannot be used, words alone decide what is found.
 
-use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,6 +11,7 @@ use muninn_backend::{Candidate, RemoteEmbedder, Router};
 use muninn_base::with_causes;
 use muninn_config::{Config, ConfigError, EmbedderConfig, paths};
 use muninn_text::embed::{EmbedError, Embedder, LoadError, StaticVectors, minilm};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use thiserror::Error;
 

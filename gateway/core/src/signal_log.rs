@@ -1,8 +1,8 @@
-use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use muninn_notebooks::personal::{Personal, SignalContext};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 /// The turns that are remembered, so that one that is observed twice is logged once.

@@ -1,6 +1,5 @@
 //! The state of one process: settings, workspaces, store, and background tasks.
 
-use parking_lot::{Mutex, RwLock};
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -17,6 +16,7 @@ use muninn_ledger::{Counters, LocalCounters, SqliteStore, Store, UsageSum, utc_t
 use muninn_notebooks::personal::Personal;
 use muninn_text::model::block_on;
 use muninn_wire::convert::answer::Usage;
+use parking_lot::{Mutex, RwLock};
 
 use super::deep::BackgroundExplorations;
 use super::embedder::ConfiguredEmbedder;

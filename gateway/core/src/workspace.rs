@@ -1,6 +1,5 @@
 //! One served worktree: its engine, its settings, and the schedule of its index refreshes.
 
-use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,6 +14,7 @@ use muninn_context_engine::{Engine, EngineSettings, IndexError, IndexReport, Ind
 use muninn_index::vectors::Filled;
 use muninn_repo_tools::Worktree;
 use muninn_team::{Home, Store};
+use parking_lot::{Mutex, RwLock};
 use serde_json::{Value, json};
 use thiserror::Error;
 

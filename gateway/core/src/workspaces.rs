@@ -5,13 +5,13 @@
 //! roots of the caller's key. Every other claim is treated as missing. A program of the user on this machine has a root of
 //! its own, which only its own requests may use.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use muninn_base::Supervisor;
 use muninn_config::Config;
+use parking_lot::{Mutex, MutexGuard};
 use thiserror::Error;
 
 use super::Workspace;

@@ -1,6 +1,5 @@
 //! The accounting of one request: its receipt when the answer begins, its metrics when the answer is over.
 
-use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,7 @@ use muninn_backend::metrics::{Active, FinishedRequest};
 use muninn_core::{ObservedAnswer, millis};
 use muninn_ledger::{Outcome, Receipt};
 use muninn_wire::WireFormat;
+use parking_lot::Mutex;
 
 use super::answer_body::{AnswerBody, AnswerSummary, Source};
 use super::exchange_result::ExchangeResult;

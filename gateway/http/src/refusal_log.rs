@@ -1,4 +1,3 @@
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -7,6 +6,7 @@ use std::time::{Duration, Instant};
 use http::Extensions;
 use http::request::Parts;
 use muninn_backend::access::{Caller, Peer};
+use parking_lot::Mutex;
 
 /// Limits the log lines of refused requests per client.
 #[derive(Debug, Default)]

@@ -1,10 +1,11 @@
 //! The deadline of a hook. It begins with the process, before any file is opened: a configuration, a repository or a log can
 //! be a pipe or on a file system that hangs, and the client would wait.
 
-use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 /// The deadline until the configuration is read. A busy machine needs a second for that.
 const BEFORE_CONFIGURATION: Duration = Duration::from_secs(2);

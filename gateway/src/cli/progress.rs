@@ -1,10 +1,10 @@
 //! Progress of long work, as one line on the terminal.
 
-use parking_lot::Mutex;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use muninn_base::Progress;
+use parking_lot::Mutex;
 
 /// The shortest time between two updates of the line.
 const INTERVAL: Duration = Duration::from_millis(100);

@@ -1,6 +1,5 @@
 //! Builds the next snapshot from the last, the cache, and changes on disk.
 
-use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,6 +8,7 @@ use muninn_base::image::{self, ImageError, ImageFormat};
 use muninn_base::{Clock, Progress, RelPath, with_causes};
 use muninn_repo_tools::{FileEntry, SkipCounts, Walk, WalkLimits, Worktree, walk, walk_at};
 use muninn_text::lexical::has_terms_of;
+use parking_lot::Mutex;
 
 use super::reader::{Block, Reader};
 use super::segment::{FileFacts, Segment};

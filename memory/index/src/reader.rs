@@ -3,7 +3,6 @@
 //! Each block becomes a segment, and its digests are cached before the next block starts: a killed process loses at
 //! most one block per thread, and memory is bounded.
 
-use parking_lot::Mutex;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
@@ -12,6 +11,7 @@ use muninn_base::{Clock, RelPath, in_order};
 use muninn_repo_tools::{BlobId, FileEntry, ReadError, SkipCounts, Worktree, read_text};
 use muninn_text::lexical::Tokenizer;
 use muninn_text::redact;
+use parking_lot::Mutex;
 
 use super::digest::{Digest, digest};
 use super::segment::{FileFacts, RACY, Segment, SegmentBuilder};

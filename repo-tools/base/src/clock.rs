@@ -1,12 +1,12 @@
 //! The clock, passed as a value so that tests control the time.
 
-use parking_lot::Mutex;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use parking_lot::Mutex;
 use ulid::{Generator, Ulid};
 
 /// A clock that also generates ids in order of time. Clones share one clock.

@@ -4,10 +4,11 @@
 //! truncates it. Therefore results are accepted in the order of the items, whichever thread finishes first, and the
 //! first limit that is reached in that order ends the search.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
 
 /// Maximum number of threads. More threads would only wait for the disk.
 const MAX_THREADS: usize = 8;

@@ -7,7 +7,6 @@
 //! The repository is not trusted: `git` runs without hooks and monitors, fetches nothing, and ends after a few seconds,
 //! because a configuration can include a pipe.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -16,6 +15,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use muninn_base::beginning;
+use parking_lot::Mutex;
 
 use super::{Expected, Head, ReferenceChange, ReferenceError};
 use crate::discovery::GitDir;

@@ -1,4 +1,3 @@
-use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{DirEntry, FileType};
 use std::ops::ControlFlow;
@@ -7,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use muninn_base::{RelPath, Until};
+use parking_lot::Mutex;
 
 use super::walker::{Found, Walker};
 use crate::secret::is_secret;

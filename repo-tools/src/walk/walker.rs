@@ -1,10 +1,11 @@
 //! Walking a worktree on several threads.
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::ffi::OsStr;
 use std::fs::{DirEntry, FileType, read_dir};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::patterns::Candidate;
 use super::rules::{DOT_IGNORE, DirectoryRules, GITIGNORE, IgnoreFiles, WalkRules};

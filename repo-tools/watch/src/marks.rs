@@ -1,11 +1,11 @@
 //! The mark directory: its events mark a moment in the stream of events.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use muninn_base::private_file;
+use parking_lot::{Mutex, MutexGuard};
 use tempfile::TempDir;
 
 /// Prefix of mark directories, before a unique suffix.

@@ -1,6 +1,5 @@
 //! The state shared by a watcher's threads and its callers.
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::PathBuf;
@@ -8,6 +7,7 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use muninn_base::RelPath;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::{Changes, MAX_PATHS, Scope, WatchError};
 

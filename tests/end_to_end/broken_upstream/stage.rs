@@ -1,9 +1,10 @@
 //! A gateway with one scripted backend for each format.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use muninn_tests::http::{Connection, Response};
 use muninn_tests::{Gateway, Recorded, Reply, TestEnv, Upstream, answers};
+use parking_lot::Mutex;
 
 use crate::MUNINN;
 use crate::formats::{ALL, Format, Turn, all_pairs, backend};
@@ -33,7 +34,7 @@ impl Broken {
         let upstream = Upstream::start_with({
             let answer = Arc::clone(&answer);
             move |request| {
-                let answer = Arc::clone(&*answer.lock().unwrap());
+                let answer = Arc::clone(&*answer.lock());
                 answer(request)
             }
         });
@@ -52,7 +53,7 @@ impl Broken {
     }
 
     pub(crate) fn answer_with(&self, answer: impl Fn(&Recorded) -> Reply + Send + Sync + 'static) {
-        *self.answer.lock().unwrap() = Arc::new(answer);
+        *self.answer.lock() = Arc::new(answer);
     }
 
     pub(crate) fn body(client: Format, spoken: Format, streamed: bool) -> String {
@@ -60,7 +61,7 @@ impl Broken {
     }
 
     pub(crate) fn ask(&self, client: Format, spoken: Format, streamed: bool) -> Response {
-        let mut kept = self.client.lock().unwrap();
+        let mut kept = self.client.lock();
         let mut connection = kept.take().unwrap_or_else(|| Connection::open(self.gateway.address));
         let body = Broken::body(client, spoken, streamed);
         connection.send("POST", client.path(), &[("Content-Type", "application/json")], body.as_bytes());
@@ -68,6 +69,16 @@ impl Broken {
         if response.headers.get("connection") != Some("close") {
             *kept = Some(connection);
         }
+        response
+    }
+
+    /// Asks a backend that closes its connections without saying so, and waits for that. Until then the gateway could send
+    /// the next request on the same connection.
+    pub(crate) fn ask_closing(&self, client: Format, spoken: Format, streamed: bool) -> Response {
+        let response = self.ask(client, spoken, streamed);
+        muninn_tests::wait_until("the end of the backend's connection", || {
+            (self.upstream.open_connections() == 0).then_some(())
+        });
         response
     }
 

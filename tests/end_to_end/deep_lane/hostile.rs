@@ -1,8 +1,9 @@
 //! Hostile or broken explorers: they end, read nothing outside the worktree, and change nothing.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use muninn_tests::{Recorded, Reply, TestEnv, Upstream};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::stage::{DEEP, Deep, TARGETS, body, calling, citing, has_looked, named};
@@ -29,7 +30,7 @@ impl Hostile {
         let explorer = Upstream::start_with({
             let policy = Arc::clone(&policy);
             move |request| {
-                let (policy, number) = &mut *policy.lock().unwrap();
+                let (policy, number) = &mut *policy.lock();
                 *number += 1;
                 Reply::json(200, policy(request, *number - 1))
             }
@@ -49,7 +50,7 @@ impl Hostile {
         println!("{case}");
         let deep = &self.deep;
         deep.says(Vec::new());
-        *self.policy.lock().unwrap() = (Box::new(policy), 0);
+        *self.policy.lock() = (Box::new(policy), 0);
         let headers = [DEEP, ("x-session-id", case)];
         let (blocks, receipt) = deep.ask(TARGETS[0], &headers, &body(TARGETS[0], "m", &[QUESTION]));
         assert_eq!(blocks, deep.by_words(QUESTION), "{receipt}");

@@ -1,9 +1,10 @@
 //! A request that waits for an exploration of its own.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use muninn_tests::http::Connection;
 use muninn_tests::{TestEnv, Upstream};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::stage::{CITED, DEEP, Deep, MARK, TARGETS, body, finds, held, named, sources};
@@ -88,7 +89,7 @@ fn waiting_explorations_do_not_delay_plain_questions() {
         let controls = Arc::clone(&controls);
         move |_| {
             let (control, answer) = held();
-            controls.lock().unwrap().push(control);
+            controls.lock().push(control);
             answer
         }
     });

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use muninn_tests::http::Response;
 use muninn_tests::{Control, Gateway, Recorded, Reply, TestEnv, Upstream, script, wait_until};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::MUNINN;
@@ -122,7 +123,7 @@ impl Deep {
         let explorer = Upstream::start_with({
             let replies = Arc::clone(&replies);
             move |request| {
-                let next = replies.lock().unwrap().pop_front();
+                let next = replies.lock().pop_front();
                 next.unwrap_or_else(|| finds(request))
             }
         });
@@ -148,7 +149,7 @@ impl Deep {
     pub(super) fn says(&self, replies: Vec<Reply>) {
         self.upstream.take_requests();
         self.explorer.take_requests();
-        *self.replies.lock().unwrap() = replies.into();
+        *self.replies.lock() = replies.into();
     }
 
     /// Sends a body of a session that must be answered with 200; returns what was inserted, and the receipt.

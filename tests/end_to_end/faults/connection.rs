@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 use std::net::TcpListener;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use muninn_tests::{Reply, TestEnv, answers, reset, until_closed};
+use parking_lot::Mutex;
 
 use super::*;
 use crate::MUNINN;
@@ -126,7 +126,7 @@ fn reset_of_a_pooled_connection_is_retried() {
     let mut broken = Broken::with("", "");
     // Every connection serves one request, does not announce its close, and is reset at the second request.
     broken.answer_with(move |request| {
-        if used.lock().unwrap().insert(request.connection) { answers::ok(request) } else { Reply::written(reset) }
+        if used.lock().insert(request.connection) { answers::ok(request) } else { Reply::written(reset) }
     });
     for (client, spoken) in all_pairs() {
         for streamed in [false, true] {

@@ -112,7 +112,7 @@ fn line_ends_split_at_every_byte_are_read() {
         Reply::raw([asked.chunked().into_bytes(), bytes, chunk("")].concat())
     });
     for (client, spoken) in all_pairs() {
-        let text = broken.ask(client, spoken, true).text();
+        let text = broken.ask_closing(client, spoken, true).text();
         assert_eq!(client.read_stream(&text.replace("\r\n", "\n")).text, "ok", "{client:?} -> {spoken:?}");
     }
     broken.assert_lives();

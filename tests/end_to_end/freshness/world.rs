@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use muninn_tests::answers::ok;
 use muninn_tests::{Gateway, TestEnv, Upstream, wait_until};
+use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::MUNINN;
@@ -66,7 +67,7 @@ impl World {
             let arrived = Arc::clone(&arrived);
             move |request| {
                 if let Some(number) = number_in(&request.body) {
-                    arrived.lock().unwrap().insert(number, request.body.clone());
+                    arrived.lock().insert(number, request.body.clone());
                 }
                 ok(request)
             }
@@ -104,7 +105,7 @@ impl World {
 
     /// Registers a text that a file may hold later, without writing it.
     pub(super) fn learn(&self, path: &str, text: &str) {
-        let mut versions = self.versions.lock().unwrap();
+        let mut versions = self.versions.lock();
         let scratch = self.env.path("scratch");
         std::fs::write(&scratch, text).unwrap();
         let blob = self.blob(&scratch);
@@ -182,10 +183,10 @@ impl World {
         let headers = [("x-session-id", session.as_str()), ("x-muninn-repo", place.to_str().unwrap())];
         let response = self.gateway.post("/v1/chat/completions", &headers, body.as_bytes());
         assert_eq!(response.status, 200, "{}", response.text());
-        let arrived = self.arrived.lock().unwrap().remove(&number);
+        let arrived = self.arrived.lock().remove(&number);
         let block = inserted(body.as_bytes(), &arrived.expect("the backend was asked")).concat();
         let items = items(&block);
-        let versions = self.versions.lock().unwrap();
+        let versions = self.versions.lock();
         for item in &items {
             let known = versions.get(&item.path).map_or(&[][..], Vec::as_slice);
             let same = |version: &Version| version.blob.starts_with(&item.blob) && item.is_in(&version.text);

@@ -3,10 +3,11 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use muninn_tests::http::Response;
 use muninn_tests::{Gateway, TestEnv, Upstream, answers};
+use parking_lot::Mutex;
 
 use super::conversation::{Conversation, Request, Style, render};
 use super::oracle::{Exchange, MARKS, Oracle};
@@ -74,7 +75,7 @@ impl World {
             let received = Arc::clone(&received);
             move |request| {
                 if request.method == "POST" {
-                    received.lock().unwrap().push(request.body.clone());
+                    received.lock().push(request.body.clone());
                 }
                 answers::ok(request)
             }
@@ -128,7 +129,7 @@ impl World {
         let count = if options.twice { 2 } else { 1 };
         let responses = self.post(conversation.repository, &request, options, count);
         drop(lock);
-        let mut received = std::mem::take(&mut *self.received.lock().unwrap());
+        let mut received = std::mem::take(&mut *self.received.lock());
         assert_eq!(received.len(), count, "each request is forwarded once");
         let mut outcomes: Vec<_> = responses.iter().map(|response| response.outcome().to_owned()).collect();
         // The response whose request created the block is checked first.

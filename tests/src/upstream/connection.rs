@@ -38,7 +38,7 @@ pub(super) fn serve(socket: TcpStream, number: usize, shared: &Shared) -> Result
             headers,
             connection: number,
         };
-        shared.requests.lock().unwrap().push(request.clone());
+        shared.requests.lock().push(request.clone());
         let Reply { kind, close } = (shared.responder)(&request);
         match kind {
             Kind::Whole { status, headers, body } => write_whole(&socket, &request, status, &headers, &body)?,

@@ -1,8 +1,9 @@
 use std::io::Result;
 use std::net::TcpStream;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::script::Script;
 use crate::http::Headers;

@@ -1,8 +1,10 @@
 use std::io::{Result, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::exchange::{Kind, Recorded, Reply, Shared};
 use super::script::{Control, Script, script};
@@ -121,7 +123,7 @@ impl Upstream {
         let (control, script) = script();
         let script = Mutex::new(Some(script));
         let upstream = Upstream::start_with(move |request| {
-            let script = (request.method == "POST").then(|| script.lock().unwrap().take()).flatten();
+            let script = (request.method == "POST").then(|| script.lock().take()).flatten();
             script.map_or_else(|| answers::ok(request), Reply::scripted)
         });
         (upstream, control)
@@ -189,7 +191,7 @@ impl Upstream {
     /// If a connection's thread panicked.
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
-        self.shared.requests.lock().unwrap().clone()
+        self.shared.requests.lock().clone()
     }
 
     /// Removes and returns the received requests, in order.
@@ -197,7 +199,7 @@ impl Upstream {
     /// # Panics
     /// If a connection's thread panicked.
     pub fn take_requests(&self) -> Vec<Recorded> {
-        std::mem::take(&mut *self.shared.requests.lock().unwrap())
+        std::mem::take(&mut *self.shared.requests.lock())
     }
 
     /// The newest request.

@@ -1,7 +1,6 @@
 //! The metrics with their names and labels, and recording requests in them.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError, RwLock};
 
 use muninn_base::TaskReport;
 use muninn_config::UNCONFIGURED;
@@ -9,6 +8,7 @@ use muninn_ledger::{CircuitState, Receipt};
 use muninn_wire::WireFormat;
 use muninn_wire::convert::answer::Usage;
 use muninn_wire::error::ErrorKind;
+use parking_lot::{Mutex, RwLock};
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -153,7 +153,7 @@ impl Metrics {
 
     /// Adds names of backends that may be labels. Earlier names are kept.
     pub fn add_backend_labels<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
-        let mut known = self.backends.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.backends.write();
         known.extend(names.into_iter().map(str::to_owned));
     }
 
@@ -294,7 +294,7 @@ impl Metrics {
     }
 
     fn backend(&self, name: &str) -> BackendLabel {
-        let known = self.backends.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.backends.read();
         BackendLabel { backend: known.get(name).map_or(OTHER, String::as_str).to_owned() }
     }
 
@@ -303,7 +303,7 @@ impl Metrics {
         if name.is_empty() || name.len() > LONGEST_FIELD_NAME || !name.bytes().all(plain) {
             return OTHER.to_owned();
         }
-        let mut known = self.fields.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.fields.lock();
         if known.contains(name) || (known.len() < FIELD_NAMES && known.insert(name.to_owned())) {
             name.to_owned()
         } else {

@@ -1,10 +1,10 @@
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 
 use muninn_base::CancelFlag;
 use muninn_context_engine::explore::ExploreOutcome;
 use muninn_ledger::TurnKey;
 use muninn_session::inject::{Boundary, Chain};
+use parking_lot::{Mutex, MutexGuard};
 
 /// The most explorations under way at a time; beyond this number none begins.
 pub(crate) const AT_ONCE: usize = 4;

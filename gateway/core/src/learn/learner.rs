@@ -1,4 +1,3 @@
-use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -10,6 +9,7 @@ use muninn_base::{CancelFlag, Supervisor, Task};
 use muninn_config::MemoryWrite;
 use muninn_ledger::Store as Receipts;
 use muninn_team::learn::budget::DailyBudget;
+use parking_lot::Mutex;
 
 use super::super::Workspace;
 use super::answer::ObservedAnswer;

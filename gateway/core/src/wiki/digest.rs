@@ -1,6 +1,5 @@
 //! The digest of a wiki, with its terms and its pages in use, which are kept in the state directory.
 
-use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +9,7 @@ use std::time::SystemTime;
 use muninn_base::{Clock, Supervisor, private_file};
 use muninn_config::DigestConfig;
 use muninn_notebooks::wiki::{Digest, PagePath, Pages, Recents, cloud};
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -1,4 +1,3 @@
-use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -7,6 +6,7 @@ use std::time::SystemTime;
 
 use muninn_config::DigestConfig;
 use muninn_notebooks::wiki::{Digest, PagePath, Term};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 /// Makes the digest of a wiki.

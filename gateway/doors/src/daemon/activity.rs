@@ -1,10 +1,10 @@
 //! The calls of a server, and the time since the last one.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use muninn_base::Clock;
+use parking_lot::{Mutex, MutexGuard};
 
 /// The calls of a server.
 pub(super) struct Activity {

@@ -1,12 +1,12 @@
 //! What a server answers with.
 
-use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use muninn_config::{Overrides, load};
 use muninn_core::{App, LocalRequest};
+use parking_lot::Mutex;
 use serde_json::value::{RawValue, to_raw_value};
 
 /// The application behind a socket.

@@ -1,11 +1,11 @@
 //! The counters of one process, in memory.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use muninn_config::CircuitConfig;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::circuit::Circuit;
 use super::window::Window;

@@ -1,12 +1,12 @@
 //! The database file: opening it, detecting its removal or replacement, and its health.
 
-use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muninn_base::database::{BUSY_TIMEOUT, write_ahead};
 use muninn_base::{Supervisor, Task, private_file};
+use parking_lot::Mutex;
 
 use super::connection::{connect, directory_error};
 use super::file_id::FileId;

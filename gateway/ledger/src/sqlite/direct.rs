@@ -5,11 +5,11 @@
 //! without a busy timeout. Concurrent lookups go to the thread, which runs them in one transaction. After a slow
 //! lookup, for example one that read the disk, the thread runs all lookups for a while.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use super::connection::Open;

@@ -186,7 +186,7 @@ impl JournalFile {
     }
 
     fn append(&mut self, line: &Line) {
-        let mut text = serde_json::to_string(line).unwrap_or_default();
+        let mut text = serde_json::to_string(line).expect("all keys are strings");
         text.push('\n');
         match self.file.write_all(text.as_bytes()) {
             Ok(()) => self.length += text.len() as u64,

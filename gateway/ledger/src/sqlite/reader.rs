@@ -4,11 +4,11 @@
 //! after all of them were queued, and begins again if rows moved from the journal to the database. So every read sees
 //! all earlier writes. Reads never wait for writers.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use muninn_base::Supervisor;
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 

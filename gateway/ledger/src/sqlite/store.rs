@@ -1,4 +1,3 @@
-use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,6 +5,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use muninn_base::{Supervisor, Task};
 use muninn_config::LimitsConfig;
+use parking_lot::Mutex;
 use rusqlite::{InterruptHandle, OptionalExtension};
 
 use super::super::counters::{Counters, LocalCounters};

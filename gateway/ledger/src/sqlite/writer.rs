@@ -3,7 +3,6 @@
 //! A failed write is retried at growing intervals, and once more at the end. While the ledger cannot be written, the
 //! queue grows to its bound; then new notes are dropped.
 
-use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -11,6 +10,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use muninn_base::Supervisor;
+use parking_lot::Mutex;
 use rusqlite::{Connection, TransactionBehavior, params};
 use tokio::sync::oneshot;
 
@@ -165,7 +165,7 @@ impl Batch {
             insert(&transaction, *key, entry)?;
         }
         for receipt in &self.receipts {
-            let body = serde_json::to_string(&**receipt).unwrap_or_default();
+            let body = serde_json::to_string(&**receipt).expect("all keys are strings");
             transaction
                 .prepare_cached(
                     "INSERT INTO receipts (id, body) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET body = excluded.body",

@@ -1,4 +1,3 @@
-use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,6 +6,7 @@ use muninn_base::Clock;
 use muninn_config::{AgentConfig, Config, PersonalConfig, presence};
 use muninn_notebooks::personal::{Action, Claim, Firings, MOST_TIMEOUT_SECONDS, Maker, Personal, Reminder};
 use muninn_text::redact;
+use parking_lot::Mutex;
 
 use super::agent_error::AgentError;
 

@@ -1,4 +1,3 @@
-use parking_lot::{Mutex, MutexGuard};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +10,7 @@ use muninn_notebooks::personal::{
     ReminderKind, ScheduleView, SignalContext,
 };
 use muninn_text::redact;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 

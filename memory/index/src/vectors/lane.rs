@@ -1,6 +1,5 @@
 //! The vectors of a worktree's chunks: computed after the index, stored by blob, and searched with a question's vector.
 
-use parking_lot::{Mutex, RwLock};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,6 +8,7 @@ use muninn_base::Clock;
 use muninn_repo_tools::BlobId;
 use muninn_text::embed::{EmbedError, Embedder};
 use muninn_text::vectors::{MOST_BYTES_HELD, VectorIndex};
+use parking_lot::{Mutex, RwLock};
 
 use super::held::Held;
 use super::store::VectorStore;

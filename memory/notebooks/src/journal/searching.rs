@@ -1,5 +1,3 @@
-use std::sync::PoisonError;
-
 use muninn_text::embed::StaticVectors;
 
 use super::entry::Entry;
@@ -19,7 +17,7 @@ impl Journal {
     ) -> Result<Vec<FoundEntry>, JournalError> {
         let chain = self.chain()?;
         let log = self.log(&chain)?;
-        let mut search = self.search.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut search = self.search.lock();
         let Search { index: kept, image } = &mut *search;
         let vectors = StaticVectors::try_shared()?;
         let before = kept.take().unwrap_or_else(|| image.read());

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use muninn_base::clock::Clock;
 use muninn_base::image::{DerivedImage, ImageFormat};
 use muninn_repo_tools::{ChainError, CommitChain, ObjectId};
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::conflict::{self, OverviewConflict};
@@ -115,7 +116,7 @@ impl Journal {
     /// The log up to the newest commit.
     pub(super) fn log(&self, chain: &CommitChain) -> Result<Arc<Log>, ChainError> {
         let tip = chain.tip()?;
-        let mut kept = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.log.lock();
         let before: Arc<Log> = kept.take().unwrap_or_else(|| Arc::new(self.image().read()));
         let log = match before.tip == tip {
             true => before,

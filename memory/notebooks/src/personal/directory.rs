@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use muninn_base::clock::Clock;
 use muninn_base::private_file;
 use notify::{RecursiveMode, Watcher as _};
+use parking_lot::Mutex;
 
 use super::error::PersonalError;
 use super::files::{check_folder, path_below};

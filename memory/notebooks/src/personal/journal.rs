@@ -65,7 +65,7 @@ impl Personal {
             content,
             metadata: (metadata != EntryMetadata::default()).then_some(metadata),
         };
-        let line = serde_json::to_string(&entry).unwrap_or_default();
+        let line = serde_json::to_string(&entry).expect("all keys are strings");
         self.append(JOURNAL, now.to_zoned(TimeZone::UTC).date(), &line)?;
         Ok(Logged { entry, redacted })
     }

@@ -236,7 +236,7 @@ impl Reminder {
 
     /// A text that tells whether anything in the file has changed, but for its spaces and the order of its keys.
     pub fn form(&self) -> String {
-        let value = serde_json::to_value(self).unwrap_or_default();
+        let value = serde_json::to_value(self).expect("all keys are strings");
         blake3::hash(value.to_string().as_bytes()).to_hex().to_string()
     }
 
@@ -353,7 +353,7 @@ impl Personal {
         let path = self.reminder_path(&reminder.id)?;
         let _lock = self.lock()?;
         self.make(REMINDERS)?;
-        let text = serde_json::to_string_pretty(reminder).unwrap_or_default();
+        let text = serde_json::to_string_pretty(reminder).expect("all keys are strings");
         // Written beside and renamed: a watcher never sees a part of it.
         let write = || -> io::Result<()> {
             let mut file = tempfile::Builder::new().prefix(".").tempfile_in(path.parent().unwrap_or(self.root()))?;

@@ -96,7 +96,7 @@ impl Personal {
         if let Some(raw) = &mut signal.raw {
             clean(raw);
         }
-        let line = serde_json::to_string(&signal).unwrap_or_default();
+        let line = serde_json::to_string(&signal).expect("all keys are strings");
         if line.len() > MOST_SIGNAL {
             return Err(PersonalError::TooLong { name: "raw", bytes: line.len(), most: MOST_SIGNAL });
         }

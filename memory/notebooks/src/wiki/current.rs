@@ -3,11 +3,12 @@
 //! A look at the files of a large wiki takes tens of milliseconds, so a large wiki is watched in a process that stays.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use muninn_base::Supervisor;
 use muninn_base::image::{DerivedImage, ImageFormat};
 use muninn_watch::WatchedFolder;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::links::LinkStyle;
 use super::pages::{Page, Pages};
@@ -79,7 +80,7 @@ impl CurrentPages {
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock()
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use muninn_base::image::{DerivedImage, ImageFormat};
 use muninn_text::lexical::{
     Bm25, Bm25Builder, Tokenizer, content_terms, has_terms_of, idf, question_terms, saturation,
 };
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::folder::WikiFolder;
@@ -49,7 +49,7 @@ impl PageSearch {
 
     /// The pages that match a query best, the best first; equal ones in the order of their paths.
     pub fn find(&self, query: &str, pages: &Pages, limit: usize) -> Vec<FoundPage> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         let Kept { index, image, tokenizer } = &mut *kept;
         let index = index.get_or_insert_with(|| image.read());
         image.unsaved += index.refresh(tokenizer, pages, &self.root);

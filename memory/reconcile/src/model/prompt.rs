@@ -186,7 +186,7 @@ impl PairLine {
 
     /// JSON allows both spellings, so no text can close the frame.
     fn written(&self) -> String {
-        let line = serde_json::to_string(self).unwrap_or_default();
+        let line = serde_json::to_string(self).expect("all keys are strings");
         format!("{}\n", line.replace("</", "<\\/"))
     }
 

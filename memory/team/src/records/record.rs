@@ -145,7 +145,7 @@ impl Record {
 
     /// The record as a line, without a newline.
     pub fn line(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        serde_json::to_string(self).expect("all keys are strings")
     }
 
     /// The ids of the older and the newer side of a conflict; `None` for other records.

@@ -1,9 +1,9 @@
-use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use muninn_base::Clock;
 use muninn_repo_tools::Checkout;
+use parking_lot::Mutex;
 
 use super::branches::DefaultBranchSegments;
 use super::scope::Scope;

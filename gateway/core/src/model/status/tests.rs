@@ -1,9 +1,10 @@
 //! Pulling from a fake index on a real socket, with a small archive and its own pins.
 
-use parking_lot::Mutex;
 use std::io::{BufRead, BufReader, Cursor, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
 
 use super::*;
 use crate::model::{PullError, pull};

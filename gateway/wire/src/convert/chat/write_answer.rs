@@ -235,7 +235,7 @@ fn data(value: &impl Serialize, out: &mut String) {
     out.push_str("\n\n");
 }
 
-/// Serializes a value. All keys are strings, so it cannot fail.
+/// Serializes a value.
 fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_default()
+    serde_json::to_string(value).expect("all keys are strings")
 }

@@ -64,7 +64,7 @@ impl WriteAnswer for Writer {
         self.called = answer.blocks.iter().any(|block| matches!(block.kind, BlockKind::ToolCall { .. }));
         let content = answer.blocks.iter().filter_map(content).collect();
         let stop = answer.stop.as_ref().or(Some(&Stop::Done));
-        serde_json::to_string(&self.message(content, answer.usage, stop)).unwrap_or_default()
+        serde_json::to_string(&self.message(content, answer.usage, stop)).expect("all keys are strings")
     }
 }
 

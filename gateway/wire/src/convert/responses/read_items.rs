@@ -213,7 +213,7 @@ fn free_text<'a>(input: &str) -> Cow<'a, str> {
     struct Arguments<'i> {
         input: &'i str,
     }
-    serde_json::to_string(&Arguments { input }).unwrap_or_default().into()
+    serde_json::to_string(&Arguments { input }).expect("all keys are strings").into()
 }
 
 fn texts<'a>(text: impl Into<JsonStr<'a>>) -> Vec<Part<'a>> {

@@ -137,7 +137,7 @@ impl WriteAnswer for Writer {
         }
         let reason = incomplete_reason(answer.stop.as_ref());
         let response = Response::finished(&self.context, &self.output, answer.usage, reason);
-        serde_json::to_string(&response).unwrap_or_default()
+        serde_json::to_string(&response).expect("all keys are strings")
     }
 }
 

@@ -1,5 +1,5 @@
 use std::path::Path;
-use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fmt, fs};
 
@@ -9,6 +9,7 @@ use muninn_base::image::DerivedImage;
 use muninn_text::embed::StaticVectors;
 use muninn_text::redact::redact;
 use muninn_watch::WatchedFolder;
+use parking_lot::MutexGuard;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -117,9 +118,7 @@ impl Personal {
 
     /// Gives the memory of an index back that nobody has searched for some time. The next search reads the kept one.
     pub fn release_unused(&self, time: Duration) {
-        let Ok(mut search) = self.search.try_lock() else {
-            return;
-        };
+        let Some(mut search) = self.search.try_lock() else { return };
         let is_used = search.used.is_some_and(|used| used.elapsed() < time);
         if is_used {
             return;
@@ -170,11 +169,7 @@ impl Personal {
         query: &str,
         options: &SearchOptions,
     ) -> Option<Result<Vec<FoundItem>, PersonalError>> {
-        let search = match self.search.try_lock() {
-            Ok(search) => search,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
+        let search = self.search.try_lock()?;
         if search.index.is_none() && !self.is_small(&search.image) {
             drop(search);
             self.index_in_background();
@@ -234,7 +229,7 @@ impl Personal {
     }
 
     fn searched(&self) -> MutexGuard<'_, Search> {
-        self.search.lock().unwrap_or_else(PoisonError::into_inner)
+        self.search.lock()
     }
 }
 

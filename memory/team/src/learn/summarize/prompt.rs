@@ -94,7 +94,7 @@ fn line(answered: &AnsweredTurn<'_>, longest: usize) -> String {
             .collect(),
     };
     // JSON allows both spellings, so no text can close the frame.
-    let line = serde_json::to_string(&line).unwrap_or_default();
+    let line = serde_json::to_string(&line).expect("all keys are strings");
     format!("{}\n", line.replace("</", "<\\/"))
 }
 

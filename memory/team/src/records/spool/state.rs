@@ -1,9 +1,9 @@
-use parking_lot::{Mutex, MutexGuard};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use muninn_base::Clock;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::error::Durability;
 use super::index::Index;

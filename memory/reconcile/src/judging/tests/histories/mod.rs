@@ -12,8 +12,8 @@ mod runner;
 mod worktree;
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 
+use parking_lot::Mutex;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 
 use self::actions::{NAMES, Step};
@@ -40,7 +40,7 @@ fn play(history: &[Step], tally: &Mutex<Tally>) {
     let mut play = HistoryRunner::new();
     history.iter().for_each(|step| play.take(step));
     let compared = play.end();
-    let mut tally = tally.lock().unwrap();
+    let mut tally = tally.lock();
     tally.histories += 1;
     tally.records += play.model.all.len();
     tally.conflicts += play.conflicts.len();

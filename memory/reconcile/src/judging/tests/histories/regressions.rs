@@ -1,6 +1,6 @@
 //! Histories that once failed.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use super::actions::{Action, RunOptions, Statement, Step};
 use super::{Tally, play};
