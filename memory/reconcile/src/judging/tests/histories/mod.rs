@@ -77,7 +77,7 @@ fn random_histories_lose_nothing() {
             scope.spawn(move || lane(number, share, tally));
         }
     });
-    let all = tally.into_inner().unwrap();
+    let all = tally.into_inner();
     let counts: Vec<String> = all.steps.iter().map(|(name, count)| format!("{name}: {count}")).collect();
     println!(
         "{} histories, {} steps {{{}}}, {} records, {} conflicts, {} compared with one person's; no invariant broken",
