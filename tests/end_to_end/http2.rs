@@ -117,7 +117,7 @@ fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     [head, content].concat()
 }
 
-/// What a TLS server with this certificate needs, offering these protocols.
+/// The settings of a TLS server with this certificate that offers these protocols.
 pub(crate) fn acceptor((certificate, key): (Vec<u8>, Vec<u8>), protocols: &[&str]) -> TlsAcceptor {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = rustls::ServerConfig::builder_with_provider(provider)

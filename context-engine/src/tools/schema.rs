@@ -38,7 +38,7 @@ pub enum Effect {
     Replaces,
 }
 
-/// What models and clients are told of a tool, and how its arguments are read.
+/// The description of a tool for models and clients, and the reader of its arguments.
 #[derive(Debug, Clone)]
 pub struct ToolDescription {
     /// The name in calls.

@@ -105,7 +105,7 @@ pub(super) struct Deep {
     pub(super) env: TestEnv,
     pub(super) upstream: Upstream,
     pub(super) explorer: Upstream,
-    /// What the explorer says next, before it does as [`finds`].
+    /// The next text of the explorer, before it does as [`finds`].
     replies: Arc<Mutex<VecDeque<Reply>>>,
     pub(super) root: PathBuf,
     pub(super) gateway: Gateway,

@@ -13,7 +13,7 @@ use super::*;
 use crate::tools::schema::{self, Effect};
 use crate::tools::tool::MAX_CALL_TIME;
 
-/// What a tool of the test counts.
+/// The counters of a test tool.
 static COUNTED: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,4 +1,4 @@
-//! What goes to an index and comes back: redirects, credentials, links and failures.
+//! The exchange with an index: redirects, credentials, links and failures.
 
 use muninn_tests::{Recorded, Reply, Upstream};
 
