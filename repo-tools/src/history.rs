@@ -174,10 +174,10 @@ impl CommitReader {
                 continue;
             }
             let has_line = self.text_at(id, path).is_some_and(|file| file.lines().any(|line| line.contains(text)));
-            match has_line {
-                true => author = Some(id),
-                false if author.is_some() => break,
-                false => {}
+            if has_line {
+                author = Some(id);
+            } else if author.is_some() {
+                break;
             }
         }
         Some(self.summary(author?)?.author)

@@ -178,13 +178,12 @@ fn corrupt_and_truncated_data_ends_in_the_clients_own_error() {
         for is_cut in [false, true] {
             broken.answer_with(move |request| {
                 let streamed = answers::wants_stream(&request.body);
-                let data = match is_cut {
-                    true => {
-                        let plain = of_path(request).streamed_call().into_bytes();
-                        let data = encoded(coding, &plain);
-                        data[..data.len() / 2].to_vec()
-                    }
-                    false => b"this is not compressed in any way, and it is long enough to be sure".to_vec(),
+                let data = if is_cut {
+                    let plain = of_path(request).streamed_call().into_bytes();
+                    let data = encoded(coding, &plain);
+                    data[..data.len() / 2].to_vec()
+                } else {
+                    b"this is not compressed in any way, and it is long enough to be sure".to_vec()
                 };
                 let kind = if streamed { "text/event-stream" } else { "application/json" };
                 Reply::new(200, kind, data).header("content-encoding", coding)

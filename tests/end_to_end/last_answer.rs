@@ -236,10 +236,14 @@ fn end_of_a_huge_stream_is_learned_from_and_all_of_it_is_sent() {
     let expected = events.clone();
     let whole = with_text(answers::whole("/v1/messages"), &format!("{}{ANSWER}", "word ".repeat(500_000)));
     let whole_length = whole.len();
-    let upstream = Upstream::start_with(move |request| match answers::wants_stream(&request.body) {
-        true => Reply::new(200, "text/event-stream", events.clone()),
-        false if request.method == "POST" => Reply::json(200, whole.clone()),
-        false => answers::ok(request),
+    let upstream = Upstream::start_with(move |request| {
+        if answers::wants_stream(&request.body) {
+            Reply::new(200, "text/event-stream", events.clone())
+        } else if request.method == "POST" {
+            Reply::json(200, whole.clone())
+        } else {
+            answers::ok(request)
+        }
     });
     let team = Team::before(upstream, "repo", "");
     let gateway = team.serve();

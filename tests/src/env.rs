@@ -14,6 +14,23 @@ pub struct TestEnv {
     binary: PathBuf,
 }
 
+/// The folder of temporary homes: in memory if it has room and runs programs, because on a disk a test mostly waits for
+/// it.
+fn temporary() -> PathBuf {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{StatVfsMountFlags, statvfs};
+        const ROOM: u64 = 4 << 30;
+        let is_fit = |system: rustix::fs::StatVfs| {
+            system.f_bavail * system.f_frsize >= ROOM && !system.f_flag.contains(StatVfsMountFlags::NOEXEC)
+        };
+        if statvfs("/dev/shm").is_ok_and(is_fit) {
+            return "/dev/shm".into();
+        }
+    }
+    std::env::temp_dir()
+}
+
 impl TestEnv {
     /// Creates an empty home for `binary`.
     ///
@@ -21,7 +38,7 @@ impl TestEnv {
     /// If a directory cannot be created.
     #[must_use]
     pub fn new(binary: &str) -> TestEnv {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir_in(temporary()).unwrap();
         for name in ["home", "config", "state", "cache", "repositories"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }

@@ -42,16 +42,17 @@ impl Packer<'_> {
             }
             let facts = &snapshot.file(candidate.file).facts;
             let pays = prices.of_range(rank, 0, relevance) >= prices.of_tokens(MIN_RANGE_TOKENS);
-            let (mut path, ranges) = match pays || self.prior.has_read(&facts.path) || !self.is_unchanged(facts) {
-                false => (self.path(facts, candidate), Vec::new()),
-                true => match self.read(snapshot, candidate) {
+            let (mut path, ranges) = if pays || self.prior.has_read(&facts.path) || !self.is_unchanged(facts) {
+                match self.read(snapshot, candidate) {
                     None => continue,
                     Some((_, None)) => {
                         packed.known = true;
                         continue;
                     }
                     Some((path, Some(ranges))) => (path, ranges),
-                },
+                }
+            } else {
+                (self.path(facts, candidate), Vec::new())
             };
             path.gain = prices.of_file(rank, relevance);
             let path_cost = measure(&mut path);

@@ -61,12 +61,12 @@ impl<'a> RankWeights<'a> {
 
     pub(super) fn of_file(&self, number: usize) -> f32 {
         let file = self.snapshot.file(number);
-        match self.files.contains(&number) {
-            true => 1.0,
-            false if file.commented && self.is_enabled && !self.question.about_docs => {
-                COMMENTED * self.of_place(file.role)
-            }
-            false => self.of_place(file.role),
+        if self.files.contains(&number) {
+            1.0
+        } else if file.commented && self.is_enabled && !self.question.about_docs {
+            COMMENTED * self.of_place(file.role)
+        } else {
+            self.of_place(file.role)
         }
     }
 

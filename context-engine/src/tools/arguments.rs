@@ -72,10 +72,7 @@ impl From<Vec<RelPath>> for Paths {
 
 impl From<String> for Globs {
     fn from(text: String) -> Self {
-        let pieces: Vec<&str> = match text.contains('{') {
-            true => vec![&text],
-            false => text.split([',', ' ']).collect(),
-        };
+        let pieces: Vec<&str> = if text.contains('{') { vec![&text] } else { text.split([',', ' ']).collect() };
         let pieces = pieces.into_iter().map(str::trim).filter(|glob| !glob.is_empty());
         Self(pieces.map(str::to_owned).collect())
     }

@@ -246,9 +246,10 @@ fn orientation(workspace: &Workspace) -> Part {
         0 => "",
         _ => "Show the conflicts: `muninn conflicts`.\n",
     };
-    let text = match known.is_empty() {
-        true => String::new(),
-        false => format!(
+    let text = if known.is_empty() {
+        String::new()
+    } else {
+        format!(
             "This repository has Muninn: {}.\n\
              It adds what fits to a prompt by itself. To look further:\n\
              - `muninn recall WORDS`: what the team learned and decided\n\
@@ -256,7 +257,7 @@ fn orientation(workspace: &Workspace) -> Part {
              - `muninn remember TEXT`: keep a fact for later sessions\n\
              {resolve}Tools of the MCP server `muninn` have the same names.",
             known.join(", ")
-        ),
+        )
     };
     Part { name: "orientation", text, quoted: None, most: MOST_ORIENTATION, rest: "muninn status" }
 }

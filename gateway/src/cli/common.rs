@@ -80,12 +80,11 @@ pub(crate) fn is_confirmed(question: &str) -> std::io::Result<bool> {
 
 /// The text of a file; `-` is standard input.
 pub(crate) fn read_text(from: &Path) -> Result<String, CliError> {
-    let read = match from.as_os_str() == "-" {
-        true => {
-            let mut text = String::new();
-            std::io::Read::read_to_string(&mut std::io::stdin(), &mut text).map(|_| text)
-        }
-        false => std::fs::read_to_string(from),
+    let read = if from.as_os_str() == "-" {
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut std::io::stdin(), &mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(from)
     };
     read.map_err(|error| CliError::new(Exit::Failure, format!("cannot read {}: {error}", from.display())))
 }

@@ -183,13 +183,12 @@ impl WikiCommand {
     }
 
     fn edit(&self, wiki: &Wiki, page: &str, change: &PageChange<'_>, etag: Option<&str>) -> Result<(), CliError> {
-        let etag = match change.text.is_some() || change.front_matter.is_some() {
-            true => wiki.update(page, change, etag)?,
+        let etag = if change.text.is_some() || change.front_matter.is_some() {
+            wiki.update(page, change, etag)?
+        } else {
             // An editor works on the file itself.
-            false => {
-                editor::open(&wiki.file(page)?, "give the text with `--from FILE`")?;
-                wiki.show(page)?.etag
-            }
+            editor::open(&wiki.file(page)?, "give the text with `--from FILE`")?;
+            wiki.show(page)?.etag
         };
         self.print(&json!({"path": page, "etag": etag}), |_| format!("updated {page}, etag {etag}\n"));
         Ok(())

@@ -208,10 +208,13 @@ impl<'a> MemoryFiles<'a> {
             return Ok(());
         }
         let temporary = directory.join(format!(".{name}.tmp"));
-        let written = write(&temporary, bytes).and_then(|()| match is_file {
-            // A checkout's file, or a team's shared one, keeps its mode.
-            true => fs::set_permissions(&temporary, path.metadata()?.permissions()),
-            false => Ok(()),
+        let written = write(&temporary, bytes).and_then(|()| {
+            if is_file {
+                // A checkout's file, or a team's shared one, keeps its mode.
+                fs::set_permissions(&temporary, path.metadata()?.permissions())
+            } else {
+                Ok(())
+            }
         });
         let put = written.map_err(at(&path)).and_then(|()| {
             step("written");

@@ -139,11 +139,10 @@ impl Supervisor {
         counts.panics += 1;
         let restart = is_permanent && counts.panics <= MAX_RESTARTS;
         counts.is_off |= is_permanent && !restart;
-        match counts.is_off {
-            true => {
-                tracing::error!(panics = counts.panics, "the task {name} keeps panicking and is off until a restart");
-            }
-            false => tracing::error!(panics = counts.panics, "the task {name} panicked"),
+        if counts.is_off {
+            tracing::error!(panics = counts.panics, "the task {name} keeps panicking and is off until a restart");
+        } else {
+            tracing::error!(panics = counts.panics, "the task {name} panicked");
         }
         restart
     }

@@ -145,10 +145,12 @@ impl RecordedBytes {
             return None;
         }
         let mut pieces = self.pieces.iter().map(Vec::as_slice);
-        match self.is_stream {
-            true => streamed_text(format, pieces),
-            false if self.pieces.len() == 1 => whole_text(format, pieces.next()?),
-            false => whole_text(format, &pieces.collect::<Vec<_>>().concat()),
+        if self.is_stream {
+            streamed_text(format, pieces)
+        } else if self.pieces.len() == 1 {
+            whole_text(format, pieces.next()?)
+        } else {
+            whole_text(format, &pieces.collect::<Vec<_>>().concat())
         }
     }
 }

@@ -153,13 +153,10 @@ impl EndedConversation {
             count = records.len();
             records
         };
-        match memory.keep(&self.name, Some(&mark), learn)? {
-            true => {
-                flush(&self.workspace, &[&self.name], None);
-            }
-            false => {
-                memory.spool().mark(&self.name, &mark)?;
-            }
+        if memory.keep(&self.name, Some(&mark), learn)? {
+            flush(&self.workspace, &[&self.name], None);
+        } else {
+            memory.spool().mark(&self.name, &mark)?;
         }
         Ok(count)
     }

@@ -192,15 +192,14 @@ fn moved(
     let mut kept = None;
     if !is_same(&ours, &before) && !is_same(&ours, &theirs) {
         // The overview on top is not another one if it is the common one, or what our entry before left there.
-        match (!is_open || settles) && (is_same(&theirs, &at_base) || is_same(&theirs, &before)) {
-            true => overview.clone_from(&ours.overview),
-            false => {
-                let version = match base_version {
-                    Version::Of(id) => Some(id),
-                    Version::New => None,
-                };
-                kept = Some(conflict::render(&ours.overview, version));
-            }
+        if (!is_open || settles) && (is_same(&theirs, &at_base) || is_same(&theirs, &before)) {
+            overview.clone_from(&ours.overview);
+        } else {
+            let version = match base_version {
+                Version::Of(id) => Some(id),
+                Version::New => None,
+            };
+            kept = Some(conflict::render(&ours.overview, version));
         }
     }
     let file = SectionFile { overview, count: theirs.count.saturating_add(1) };

@@ -118,16 +118,15 @@ impl Journal {
         let tip = chain.tip()?;
         let mut kept = self.log.lock();
         let before: Arc<Log> = kept.take().unwrap_or_else(|| Arc::new(self.image().read()));
-        let log = match before.tip == tip {
-            true => before,
-            false => {
-                let known = before.entries.len();
-                let log = Arc::unwrap_or_clone(before).extended(chain, tip)?;
-                if log.entries.len().abs_diff(known) >= READ_FOR_IMAGE {
-                    self.image().write(&log);
-                }
-                Arc::new(log)
+        let log = if before.tip == tip {
+            before
+        } else {
+            let known = before.entries.len();
+            let log = Arc::unwrap_or_clone(before).extended(chain, tip)?;
+            if log.entries.len().abs_diff(known) >= READ_FOR_IMAGE {
+                self.image().write(&log);
             }
+            Arc::new(log)
         };
         *kept = Some(Arc::clone(&log));
         Ok(log)
@@ -169,12 +168,13 @@ impl Journal {
         let digits = name.commit.as_deref().unwrap_or_default();
         let found = named(&chain, &log, &name.section, digits)?;
         let [entry] = found[..] else {
-            return Err(match found.is_empty() {
-                true => JournalError::NoEntry(name.to_string()),
-                false => JournalError::Ambiguous {
+            return Err(if found.is_empty() {
+                JournalError::NoEntry(name.to_string())
+            } else {
+                JournalError::Ambiguous {
                     id: name.to_string(),
                     candidates: found.iter().map(|entry| format!("{}#{}", entry.section, entry.commit)).collect(),
-                },
+                }
             });
         };
         let commit = chain.commit(entry.commit)?;

@@ -53,14 +53,15 @@ impl Personal {
             (false, _) => end,
         };
         line.insert_str(0, ends);
-        let write = || match path.exists() {
-            // A person's editor may have the file open: what it does not know of is added, and nothing is rewritten.
-            true => {
+        let write = || {
+            if path.exists() {
+                // A person's editor may have the file open: what it does not know of is added, and nothing is rewritten.
                 let mut file = private_file::append(&path)?;
                 // The database of firings, and the removal of the reminder's file, reach the disk after it.
                 file.write_all(line.as_bytes()).and_then(|()| file.sync_data())
+            } else {
+                private_file::replace(&path, format!("{INBOX}{line}").as_bytes())
             }
-            false => private_file::replace(&path, format!("{INBOX}{line}").as_bytes()),
         };
         write().map_err(PersonalError::io(&path))
     }

@@ -60,14 +60,10 @@ impl<'a> Tags<'a> {
         }
         let tag = tag(self.text, at, bracket)?;
         if !is_angle {
-            let is_marker = match is_wide_bracket(bracket) {
-                true => true,
-                false => {
-                    names::is_known(&tag.folded)
-                        || names::is_word(&tag.folded)
-                        || is_compound(&tag) && names::is_commanding(&tag.folded)
-                }
-            };
+            let is_marker = is_wide_bracket(bracket)
+                || names::is_known(&tag.folded)
+                || names::is_word(&tag.folded)
+                || is_compound(&tag) && names::is_commanding(&tag.folded);
             return is_marker.then(|| Change::reference(bracket));
         }
         let ground = match ground {

@@ -97,12 +97,13 @@ fn minutes(zone: &str, start: Timestamp) -> Vec<Minute> {
 
 /// The due times of a pattern, in seconds.
 fn oracle(pattern: &Pattern, minutes: &[Minute]) -> BTreeSet<i64> {
-    let is_due = |minute: &&Minute| match pattern.is_fixed() {
-        true => {
+    let is_due = |minute: &&Minute| {
+        if pattern.is_fixed() {
             let was_skipped = minute.skipped.iter().any(|time| pattern.matches(*time));
             was_skipped || (!minute.is_repeated && pattern.matches(minute.local))
+        } else {
+            pattern.matches(minute.local)
         }
-        false => pattern.matches(minute.local),
     };
     minutes.iter().filter(is_due).map(|minute| minute.second).collect()
 }
@@ -219,13 +220,12 @@ fn every_due_time_of_a_year_is_claimed_once_or_accounted_for() {
             totals.single += usize::from(reminder.kind == ReminderKind::Once);
             totals.late += usize::from(is_late);
             let is_killed = rng.u16(0..200) == 0;
-            match is_killed {
-                true => {
-                    firings = Firings::open(state.path()).unwrap();
-                    totals.kills += 1;
-                    totals.unknown += 1;
-                }
-                false => assert!(firings.finish(root, &claim, "done", now).unwrap()),
+            if is_killed {
+                firings = Firings::open(state.path()).unwrap();
+                totals.kills += 1;
+                totals.unknown += 1;
+            } else {
+                assert!(firings.finish(root, &claim, "done", now).unwrap());
             }
             assert!(expected.insert(key, (!is_killed).then(|| "done".to_owned())).is_none(), "claimed twice");
         }

@@ -78,10 +78,10 @@ impl TestWorktree {
 fn gather(dir: &Path, files: &mut Vec<(String, Vec<u8>)>) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();
-        match path.is_dir() {
-            true => gather(&path, files),
-            false if path.extension().is_some_and(|extension| extension == "tmp") => {}
-            false => files.push((path.display().to_string(), std::fs::read(&path).unwrap())),
+        if path.is_dir() {
+            gather(&path, files);
+        } else if path.extension().is_none_or(|extension| extension != "tmp") {
+            files.push((path.display().to_string(), std::fs::read(&path).unwrap()));
         }
     }
 }
