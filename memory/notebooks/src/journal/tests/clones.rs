@@ -170,6 +170,7 @@ fn overviews_of_both_sides_are_kept_until_one_is_written() {
 /// The totals of all histories.
 #[derive(Debug, Default)]
 struct Totals {
+    histories: usize,
     entries: usize,
     syncs: usize,
     conflicts: usize,
@@ -183,12 +184,20 @@ struct Totals {
 fn no_entry_is_lost_in_random_histories_of_clones() {
     let rounds = std::env::var("MUNINN_JOURNAL_ROUNDS").ok();
     let rounds = rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    std::thread::scope(|scope| {
+        scope.spawn(|| histories((0..rounds).step_by(2)));
+        scope.spawn(|| histories((1..rounds).step_by(2)));
+    });
+}
+
+fn histories(seeds: impl Iterator<Item = u64>) {
     let mut totals = Totals::default();
-    for seed in 0..rounds {
+    for seed in seeds {
         history(seed, &mut totals);
+        totals.histories += 1;
     }
-    println!("{rounds} histories, {totals:?}");
-    let Totals { entries, syncs, conflicts, kills, collections, rewinds } = totals;
+    println!("{totals:?}");
+    let Totals { entries, syncs, conflicts, kills, collections, rewinds, .. } = totals;
     assert!([entries, syncs, conflicts, kills, collections, rewinds].iter().all(|count| *count > 0));
 }
 
