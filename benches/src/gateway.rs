@@ -76,7 +76,7 @@ impl Deref for GatewayProcess {
 }
 
 pub(crate) fn home() -> TestEnv {
-    TestEnv::new(&std::env::current_exe().unwrap_or_default().to_string_lossy())
+    TestEnv::on_disk(&std::env::current_exe().unwrap_or_default().to_string_lossy())
 }
 
 pub(crate) fn muninn(home: &TestEnv) -> Command {

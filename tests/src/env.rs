@@ -38,7 +38,20 @@ impl TestEnv {
     /// If a directory cannot be created.
     #[must_use]
     pub fn new(binary: &str) -> TestEnv {
-        let folder = tempfile::tempdir_in(temporary()).unwrap();
+        TestEnv::below(&temporary(), binary)
+    }
+
+    /// [`TestEnv::new`] where other temporary files are, on a disk as a rule, to measure what a user waits for.
+    ///
+    /// # Panics
+    /// If a directory cannot be created.
+    #[must_use]
+    pub fn on_disk(binary: &str) -> TestEnv {
+        TestEnv::below(&std::env::temp_dir(), binary)
+    }
+
+    fn below(folder: &Path, binary: &str) -> TestEnv {
+        let folder = tempfile::tempdir_in(folder).unwrap();
         for name in ["home", "config", "state", "cache", "repositories"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
