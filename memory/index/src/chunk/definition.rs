@@ -124,8 +124,8 @@ fn signature(trimmed: &str, indent: usize) -> Option<&str> {
     if statement || !(opens_body || continues) {
         return None;
     }
-    let start = head[..open].trim_end().rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
-    identifier(&head[start..open]).filter(|name| !STATEMENTS.contains(name))
+    let name = head[..open].trim_end().rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
+    identifier(name).filter(|name| !STATEMENTS.contains(name))
 }
 
 fn identifier(text: &str) -> Option<&str> {
@@ -181,6 +181,8 @@ mod tests {
             "type = 3",
             "object.method(x) {",
             "// fn comment() {",
+            // An operator of Julia.
+            "function ≲(v::VersionNumber, b::VersionBound)",
             "# def x():",
             "match self.kind() {",
             "while let Some(x) = next() {",
