@@ -2,6 +2,7 @@
 
 mod abstain;
 mod admit;
+mod background;
 mod conversion;
 mod decisions;
 mod explore;
@@ -18,6 +19,7 @@ mod pairs;
 mod past_sessions;
 mod recall;
 mod reconcile_scale;
+mod relevance;
 mod scale;
 mod soak;
 mod streams;
@@ -39,6 +41,7 @@ use crate::harness::{child, exit};
 enum Bench {
     Abstain(abstain::Options),
     Admit(admit::Options),
+    Background(background::Options),
     Conversion(conversion::Options),
     Decisions(decisions::Options),
     Explore(explore::Options),
@@ -50,6 +53,7 @@ enum Bench {
     PastSessions(past_sessions::Options),
     Recall(recall::Options),
     ReconcileScale(reconcile_scale::Options),
+    Relevance(relevance::Options),
     Scale(scale::Options),
     Soak(soak::Options),
     Streams(streams::Options),
@@ -72,6 +76,7 @@ fn main() -> ExitCode {
     match Bench::parse() {
         Bench::Abstain(options) => exit("abstain", abstain::run(&options)),
         Bench::Admit(options) => exit("admit", admit::run(&options)),
+        Bench::Background(options) => exit("background", background::run(&options)),
         Bench::Conversion(options) => exit("conversion", conversion::run(&options)),
         Bench::Decisions(options) => exit("decisions", decisions::run(&options)),
         Bench::Explore(options) => exit("explore", explore::run(&options)),
@@ -83,6 +88,7 @@ fn main() -> ExitCode {
         Bench::PastSessions(options) => exit("past-sessions", past_sessions::run(&options)),
         Bench::Recall(options) => exit("recall", recall::run(&options)),
         Bench::ReconcileScale(options) => exit("reconcile-scale", reconcile_scale::run(&options)),
+        Bench::Relevance(options) => exit("relevance", relevance::run(&options)),
         Bench::Scale(options) => exit("scale", scale::run(&options)),
         Bench::Soak(options) => exit("soak", soak::run(&options)),
         Bench::Streams(options) => exit("streams", streams::run(&options)),

@@ -11,6 +11,7 @@ use muninn_text::lexical::{DocId, Tokenizer};
 use muninn_text::redact::{redact, without_secrets};
 
 use crate::cost;
+use crate::evidence::evidence;
 use crate::explore::Citation;
 use crate::follow_up::{is_follow_up, refers_back};
 use crate::item::{Completeness, Exploration, Item, Limits};
@@ -115,7 +116,11 @@ pub(crate) fn ranking(
     let files = candidates.iter().map(|candidate| ranked(candidate.file, candidate.score));
     let (files, elapsed) = (files.collect(), started.elapsed());
     let fit = Fit::of((worktree, snapshot), text, &question, &query, &by_words, snapshot);
-    Ranking { files, elapsed, features: fit.features.to_vec() }
+    let words = evidence(&question, snapshot);
+    let size = snapshot.chunks().max(2) as f32;
+    let more = [question.concepts.len() as f32, size.ln(), fit.share, fit.expected, fit.evidence];
+    let features = fit.features.into_iter().chain(words).chain(more).collect();
+    Ranking { files, elapsed, features }
 }
 
 /// Returns the chunks whose vectors are most similar to a question. The result is empty if vectors are not used for the

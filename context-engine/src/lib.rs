@@ -27,6 +27,7 @@
 
 mod cost;
 mod engine;
+mod evidence;
 pub mod explore;
 mod follow_up;
 mod item;

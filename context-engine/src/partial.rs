@@ -19,7 +19,7 @@ use muninn_text::lexical::Tokenizer;
 use muninn_text::redact;
 
 use crate::question::Question;
-use crate::rank::Statistics;
+use crate::rank::{FileCounts, FileStatistics, Statistics};
 
 const MAX_WORDS: usize = 12;
 /// Maximum number of indexed files.
@@ -53,6 +53,19 @@ impl Statistics for SearchStatistics {
 
     fn documents(&self) -> usize {
         self.files.max(1)
+    }
+}
+
+impl FileStatistics for SearchStatistics {
+    /// The search does not tell code from prose.
+    fn files_with(&self, term: &str) -> FileCounts {
+        let files = self.frequency(term);
+        FileCounts { code: files, prose: files }
+    }
+
+    fn files(&self) -> FileCounts {
+        let files = u32::try_from(self.files).unwrap_or(u32::MAX);
+        FileCounts { code: files, prose: files }
     }
 }
 

@@ -4,5 +4,5 @@ mod analyse;
 mod frames;
 mod template;
 
-pub(crate) use analyse::{Question, analyse, shortened};
+pub(crate) use analyse::{Concept, Question, analyse, shortened};
 pub(crate) use frames::NamedPath;

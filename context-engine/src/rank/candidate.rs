@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use muninn_index::{Companions, Field, Posting, Snapshot};
+use muninn_index::{Companions, Field, FileKind, Posting, Snapshot};
 use muninn_text::hits::Hits;
 use muninn_text::lexical::DocId;
 
@@ -14,6 +14,31 @@ pub(crate) trait Statistics {
     fn frequency(&self, term: &str) -> u32;
     /// Returns the number of documents.
     fn documents(&self) -> usize;
+}
+
+/// The numbers of a repository's files with terms.
+pub(crate) trait FileStatistics: Statistics {
+    /// Returns the numbers of files with a term.
+    fn files_with(&self, term: &str) -> FileCounts;
+    /// Returns the numbers of files.
+    fn files(&self) -> FileCounts;
+}
+
+/// Numbers of files of code and of prose.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct FileCounts {
+    pub(crate) code: u32,
+    pub(crate) prose: u32,
+}
+
+impl FileCounts {
+    pub(crate) fn count(&mut self, kind: Option<FileKind>) {
+        match kind {
+            Some(FileKind::Code) => self.code += 1,
+            Some(FileKind::Prose) => self.prose += 1,
+            None => {}
+        }
+    }
 }
 
 /// The index data for a ranking.

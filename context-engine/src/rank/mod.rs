@@ -16,7 +16,7 @@ mod score;
 mod usefulness;
 mod weights;
 
-pub(crate) use candidate::{Candidate, Index, ScoredChunk, Statistics};
+pub(crate) use candidate::{Candidate, FileCounts, FileStatistics, Index, ScoredChunk, Statistics};
 pub(super) use candidate::{ChunkScores, PART_WEIGHT, PostingsCache};
 pub(crate) use score::{MAX_FILES, Query, rank};
 pub(crate) use usefulness::rate;

@@ -1,7 +1,9 @@
 use muninn_index::{Field, Snapshot};
 use muninn_text::lexical::{DocId, idf, saturation};
 
-use super::candidate::{Candidate, ChunkScores, Index, PART_WEIGHT, PostingsCache, ScoredChunk, Statistics};
+use super::candidate::{
+    Candidate, ChunkScores, FileCounts, FileStatistics, Index, PART_WEIGHT, PostingsCache, ScoredChunk, Statistics,
+};
 use super::weights::RankWeights;
 use super::{co_change, hits, messages, named};
 use crate::question::Question;
@@ -43,6 +45,30 @@ impl Statistics for Snapshot {
 
     fn documents(&self) -> usize {
         self.chunks()
+    }
+}
+
+impl FileStatistics for Snapshot {
+    fn files_with(&self, term: &str) -> FileCounts {
+        let mut counts = FileCounts::default();
+        let mut last = None;
+        // The chunks of a file are adjacent.
+        for posting in self.lookup(Field::Bodies, term) {
+            let file = self.file_of(DocId(posting.number));
+            if last != Some(file) {
+                last = Some(file);
+                counts.count(self.file(file).role.kind());
+            }
+        }
+        counts
+    }
+
+    fn files(&self) -> FileCounts {
+        let mut counts = FileCounts::default();
+        for (_, file) in Snapshot::files(self) {
+            counts.count(file.role.kind());
+        }
+        counts
     }
 }
 

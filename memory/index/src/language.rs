@@ -85,6 +85,24 @@ pub enum FileRole {
     Template,
 }
 
+/// What a file is written in, for counting words: they occur in prose that no code contains, and the reverse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    Code,
+    Prose,
+}
+
+impl FileRole {
+    /// `None` for settings and generated files, whose words say little about a repository.
+    pub fn kind(self) -> Option<FileKind> {
+        match self {
+            FileRole::Source | FileRole::Test => Some(FileKind::Code),
+            FileRole::Docs => Some(FileKind::Prose),
+            FileRole::Settings | FileRole::Generated | FileRole::Template => None,
+        }
+    }
+}
+
 /// Whether a file answers no question that does not name it: a licence, or a shell's completions.
 pub fn is_boilerplate(path: &RelPath) -> bool {
     let lower = path.as_str().to_ascii_lowercase();

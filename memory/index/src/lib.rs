@@ -26,7 +26,7 @@ pub use digest::{Digest, Span, digest};
 pub use graph::{Call, Defined, DefinitionId, Graph, Site};
 pub use history::{History, ReadHistory};
 pub use indexer::{Indexer, Refreshed};
-pub use language::{FileRole, Form, file_role, is_boilerplate, language};
+pub use language::{FileKind, FileRole, Form, file_role, is_boilerplate, language};
 pub use segment::{File, FileFacts};
 pub use snapshot::{Field, Posting, Snapshot};
 pub use syntax::{Symbol, Syntax};

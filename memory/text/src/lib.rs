@@ -16,6 +16,7 @@
 //! assert_eq!(known.len(), 1, "`replaying` is found as `replay`");
 //! ```
 
+pub mod background;
 pub mod embed;
 pub mod hits;
 pub mod lexical;
