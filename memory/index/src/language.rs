@@ -85,7 +85,7 @@ pub enum FileRole {
     Template,
 }
 
-/// What a file is written in, for counting words: they occur in prose that no code contains, and the reverse.
+/// The kind of text in a file. Words are counted by kind, because code and prose use different words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     Code,
