@@ -4,11 +4,9 @@
 //! `/proc/net/tcp`, also for sockets of other users. Other systems do not, so there the owner is [`SocketOwner::Unknown`].
 
 use std::fmt;
-use std::fs::File;
-use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use memchr::memmem;
+use memchr::{memchr, memmem, memrchr};
 
 /// States of a socket in `/proc/net/tcp`.
 const ESTABLISHED: &str = "01";
@@ -40,7 +38,7 @@ impl SocketOwner {
                 ip.is_loopback() && ip.is_ipv4() || ip.is_unspecified()
             }
         };
-        let users = read_tables(|_| true).filter(accepts).map(|row| row.user);
+        let users = rows_with(port).into_iter().filter(accepts).map(|row| row.user);
         users.map(Self::of_user).max_by_key(|owner| owner.distrust()).unwrap_or(SocketOwner::Unknown)
     }
 
@@ -52,10 +50,7 @@ impl SocketOwner {
     pub fn of_peer(local: SocketAddr, peer: SocketAddr) -> SocketOwner {
         let (local, peer) = (canonical(local), canonical(peer));
         let is_peer = |row: &SocketRow| row.state == ESTABLISHED && row.local == peer && row.remote == local;
-        // A machine can have thousands of connections.
-        let port = format!(":{:04X} ", peer.port());
-        let port = memmem::Finder::new(&port);
-        let found = read_tables(|line| port.find(line.as_bytes()).is_some()).find(is_peer);
+        let found = rows_with(peer.port()).into_iter().find(is_peer);
         found.map_or(SocketOwner::Unknown, |row| Self::of_user(row.user))
     }
 
@@ -154,13 +149,25 @@ struct SocketRow {
     user: u32,
 }
 
-/// Reads the lines of both tables that may be wanted, to their end. A table that was cut would let a user with many sockets
-/// hide one.
-fn read_tables(is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = SocketRow> {
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter();
-    let files = tables.filter_map(|path| File::open(path).ok());
-    let lines = files.flat_map(|file| BufReader::new(file).lines().map_while(Result::ok).skip(1));
-    lines.filter(move |line| is_wanted(line)).filter_map(|line| SocketRow::parse(&line))
+/// The rows of both tables with a port at either end. The tables are read to their end: one that was cut would let a user
+/// with many sockets hide one. A machine can have thousands of sockets, so only rows with the port are parsed.
+fn rows_with(port: u16) -> Vec<SocketRow> {
+    let port = format!(":{port:04X} ");
+    let port = memmem::Finder::new(&port);
+    let mut rows = Vec::new();
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        let Ok(table) = std::fs::read(table) else { continue };
+        rows.extend(port.find_iter(&table).filter_map(|at| SocketRow::parse(line_at(&table, at)?)));
+    }
+    rows
+}
+
+/// The line that contains a byte.
+fn line_at(text: &[u8], at: usize) -> Option<&str> {
+    let (before, after) = text.split_at(at);
+    let first = memrchr(b'\n', before).map_or(0, |end| end + 1);
+    let end = memchr(b'\n', after).map_or(text.len(), |length| at + length);
+    std::str::from_utf8(&text[first..end]).ok()
 }
 
 impl SocketRow {

@@ -4,7 +4,9 @@
 //! question, and a search would match the client's text. The tables below list what is removed; the rest is human text.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
 use muninn_wire::{Message, Prompt, Role, Site};
 
 /// Elements that clients put into user text; removed with their content.
@@ -29,12 +31,15 @@ const MACHINE_PREFIXES: [&str; 8] = [
 ];
 
 /// The beginnings of instructions that clients append to human text; the rest of the block is dropped.
-const MACHINE_SUFFIXES: [&str; 4] = [
-    "# *SEARCH/REPLACE block* Rules:",
-    "# File editing rules:",
-    "To suggest changes to a file you MUST return the entire content of the updated file.",
-    "Just tell me file_use to edit the files to make the changes.",
-];
+static MACHINE_SUFFIXES: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| {
+    [
+        "# *SEARCH/REPLACE block* Rules:",
+        "# File editing rules:",
+        "To suggest changes to a file you MUST return the entire content of the updated file.",
+        "Just tell me file_use to edit the files to make the changes.",
+    ]
+    .map(Finder::new)
+});
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HumanTurn {
@@ -88,7 +93,8 @@ fn human_part(text: &str) -> Cow<'_, str> {
     if is_machine_block(text) {
         return Cow::Borrowed("");
     }
-    let end = MACHINE_SUFFIXES.iter().filter_map(|suffix| text.find(suffix)).min().unwrap_or(text.len());
+    let suffixes = MACHINE_SUFFIXES.iter().filter_map(|suffix| suffix.find(text.as_bytes()));
+    let end = suffixes.min().unwrap_or(text.len());
     let text = &text[..end];
     if !text.contains('<') {
         return Cow::Borrowed(text.trim());
