@@ -17,6 +17,9 @@ import time
 import urllib.request
 
 HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "backends"))
+from network import raise_loopback  # noqa: E402
+
 RECORDED = HERE / "recorded.json"
 MOST = 1.05
 REQUESTS = 20
@@ -188,6 +191,8 @@ def fewest(case, backend, most):
 
 
 def main():
+    if "--own-network" in sys.argv:
+        raise_loopback()
     backend = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Backend)
     threading.Thread(target=backend.serve_forever, daemon=True).start()
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
