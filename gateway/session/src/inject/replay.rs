@@ -133,7 +133,7 @@ fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i6
 /// key, so two conversations with different answers may have the same keys. The row is rejected if, at a boundary before it,
 /// a row with this conversation's continuation exists while its own history has another row there. Its history may have none
 /// there only if the row itself, or a row before it, has this conversation's continuation. The rows of absent turns, which are
-/// written directly after it, belong to its history, too.
+/// written directly after it, belong to its history, too; without a continuation they say nothing.
 fn shares_history(row: &Entry, boundaries: &[Boundary], rows: &[Vec<Entry>]) -> bool {
     let continues_alike = |boundary: &Boundary, row: &Entry| {
         let went = boundary.continuation;
@@ -150,8 +150,8 @@ fn shares_history(row: &Entry, boundaries: &[Boundary], rows: &[Vec<Entry>]) -> 
     // At each boundary, the row of its history there, and whether a row continues as this conversation does.
     let places = before.iter().zip(rows).map(|(boundary, rows)| {
         let listed = rows.iter().find(|other| row.before.contains(&other.id));
-        let stood = listed.or_else(|| rows.iter().find(|other| is_absent_turn(other)));
-        let is_alike = stood.map(|stood| continues_alike(boundary, stood));
+        let absent = || rows.iter().find(|other| is_absent_turn(other) && !other.continuations.is_empty());
+        let is_alike = listed.or_else(absent).map(|stood| continues_alike(boundary, stood));
         (is_alike, rows.iter().any(|other| continues_alike(boundary, other)))
     });
     let places: Vec<(Option<bool>, bool)> = places.collect();
@@ -243,6 +243,24 @@ mod tests {
         assert_eq!(chosen(rows(), Some(9), Some("fork")), Some(3), "by elimination");
         assert_eq!(chosen(rows(), Some(7), Some("s")), Some(3), "the session's own");
         assert_eq!(chosen(rows(), Some(7), Some("fork")), Some(1));
+    }
+
+    /// A fork opened with a turn that had no block. The row that it wrote for that turn has no continuation. A second fork of
+    /// the fork gets the fork's block.
+    #[test]
+    fn absent_turn_without_a_continuation_does_not_end_the_history() {
+        let row = |id, session, block: Option<&str>, created_ms, continuations: &[u8]| Entry {
+            block: block.map(str::to_owned),
+            ..entry(id, Some(session), created_ms, continuations)
+        };
+        let chain = Chain { boundaries: vec![boundary(Some(7)), boundary(Some(8)), boundary(None)] };
+        let rows = [
+            vec![row(1, "first", None, 1, &[7]), row(3, "fork", None, 2, &[])],
+            vec![row(2, "fork", Some("block"), 2, &[8])],
+            Vec::new(),
+        ];
+        let found = history(&chain, &rows, Some("second fork"), 3);
+        assert_eq!(found.iter().filter_map(|turn| turn.entry.block.as_deref()).collect::<Vec<_>>(), ["block"]);
     }
 
     /// A session continued another one's history and then goes back, before the rows that it adopted are written.
