@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the probability that a prompt is about the repository (context-engine/src/relevance.json), and scores it.
+"""Fits the probability that a prompt is about the repository (context-engine/src/relevance/weights.json), and scores it.
 
   bench relevance --set train --repos DIR --texts TEXTS --out ASKINGS --vectors VECTORS
   benches/relevance/fit.py ASKINGS VECTORS [--write FILE]     cross-validated scores; writes the weights
@@ -8,6 +8,9 @@
 Two ridge-regularised logistic regressions: one over the vector of the prompt alone (what does a question about code sound
 like), and one over the features of the prompt in the repository, with the result of the first. An asking is scored by
 weights that saw neither its repository nor its prompt. Needs numpy.
+
+The probability is that of a mix in which a share of the prompts is about the repository: the share for which one half is
+the probability that this share of prompts about no repository reaches (OFF_TOPIC).
 """
 import argparse
 import collections
@@ -19,6 +22,8 @@ import numpy as np
 FOLDS = 5
 FORM_RIDGE = 8.0
 RIDGE = 2.0
+OFF_TOPIC = 0.035
+FORM = "form"
 POSITIVE = ("on_topic", "question")
 
 
@@ -73,22 +78,23 @@ class Model:
         form = apply(data.vectors[chosen], self.form)
         return apply((expand(data.features[chosen], form) - self.mean) / self.spread, self.fitted)
 
-    def written(self):
+    def written(self, names, bound):
+        """The weights, with a constant that makes the score `bound` a probability of one half."""
         plain = self.fitted[:-1] / self.spread
         return {
             "form": [round(float(x), 4) for x in self.form[:-1]],
             "form_constant": round(float(self.form[-1]), 4),
-            "weights": [round(float(x), 5) for x in plain],
-            "constant": round(float(self.fitted[-1] - plain @ self.mean), 5),
+            "weights": {name: round(float(x), 5) for name, x in zip(names, plain)},
+            "constant": round(float(self.fitted[-1] - plain @ self.mean - bound), 5),
         }
 
 
 class Written(Model):
-    def __init__(self, path):
+    def __init__(self, path, names):
         with open(path) as file:
             read = json.load(file)
         self.form = np.array(read["form"] + [read["form_constant"]])
-        self.fitted = np.array(read["weights"] + [read["constant"]])
+        self.fitted = np.array([read["weights"][name] for name in names] + [read["constant"]])
         self.mean, self.spread = 0.0, 1.0
 
 
@@ -106,26 +112,30 @@ class Data:
         with open(vectors) as lines:
             vector = {v["id"]: v["vector"] for v in map(json.loads, lines)}
         with open(askings) as lines:
-            rows = [row for row in map(json.loads, lines) if row["class"] != "follow_up" and row["features"]]
+            rows = [row for row in map(json.loads, lines) if row["features"]]
         self.rows = rows
         self.ids = [row["id"] for row in rows]
         self.repos = np.array([row["repo"] for row in rows])
         self.vectors = np.array([vector[row["id"]] for row in rows])
-        self.features = np.array([row["features"] for row in rows])
+        self.names = sorted(rows[0]["features"].keys() - {FORM}) + [FORM]
+        self.features = np.array([[row["features"][name] for name in self.names[:-1]] for row in rows])
         is_about = [row["class"] in POSITIVE for row in rows]
         self.wanted = np.array([float(about and row["about"] == row["repo"]) for about, row in zip(is_about, rows)])
         self.is_cross = np.array([about and row["about"] != row["repo"] for about, row in zip(is_about, rows)])
+        # Follow-ups teach what is no question. They are recognised before anything is decided, so scores leave them out.
+        self.is_follow_up = np.array([row["class"] == "follow_up" for row in rows])
         # A prompt that is asked in many repositories counts as often as another.
         often = collections.Counter((row["id"], bool(want)) for row, want in zip(rows, self.wanted))
         self.weight = np.array([1 / often[row["id"], bool(want)] for row, want in zip(rows, self.wanted)])
 
+    def off_topic(self):
+        return ~(self.wanted > 0) & ~self.is_cross & ~self.is_follow_up
+
 
 def report(data, scores):
+    """What a threshold lets through, by class."""
     about = data.wanted > 0
-    cross, off = data.is_cross, ~about & ~data.is_cross
-    order = np.argsort(scores)
-    ranks = np.empty(len(scores))
-    ranks[order] = np.arange(len(scores))
+    cross, off = data.is_cross, data.off_topic()
     positives, negatives = scores[about], scores[off]
     auc = np.mean(positives[:, None] > negatives[None, :])
     print(f"{about.sum()} about, {off.sum()} off-topic, {cross.sum()} cross; AUC against off-topic {auc:.3f}, "
@@ -135,21 +145,33 @@ def report(data, scores):
         print(f"  off-topic {rate:.0%}: about {np.mean(positives > bound):.1%}, cross {np.mean(scores[cross] > bound):.1%}, "
               f"p {1 / (1 + np.exp(-bound)):.2f}")
     by_class = collections.defaultdict(list)
-    bound = np.quantile(negatives, 0.95)
-    for row, score, is_about, is_cross in zip(data.rows, scores, about, cross):
-        by_class[row["class"] + (" elsewhere" if is_cross else "")].append(score > bound)
-    print("  at 5%:", ", ".join(f"{name} {np.mean(over):.1%} of {len(over)}" for name, over in sorted(by_class.items())))
-    p = 1 / (1 + np.exp(-scores))
+    for row, score, is_cross in zip(data.rows, scores, cross):
+        by_class[row["class"] + (" elsewhere" if is_cross else "")].append(score > 0)
+    print("  at one half:", ", ".join(f"{name} {np.mean(over):.1%} of {len(over)}" for name, over in sorted(by_class.items())))
+    print(f"  off-topic {np.mean(negatives > 0):.1%}, cross {np.mean(scores[cross] > 0):.1%}, about {np.mean(positives > 0):.1%}")
+    reliability(data, scores)
+
+
+def reliability(data, scores):
+    """Said against observed probabilities, in the mix for which the scores are meant."""
+    asked = ~data.is_follow_up
+    p = 1 / (1 + np.exp(-scores[asked]))
+    about, each = data.wanted[asked] > 0, data.weight[asked]
+    weights = each * np.where(about, 1 / (each * about).sum(), 1 / (each * ~about).sum())
+    # The share of prompts about the repository for which the mean probability is that share.
+    low, high = 1e-3, 1 - 1e-3
+    for _ in range(60):
+        share = (low + high) / 2
+        mixed = weights * np.where(about, share, 1 - share)
+        low, high = (share, high) if (mixed * p).sum() > share else (low, share)
+    print(f"  reliability where {share:.0%} of the prompts are about the repository:", end="")
     error = 0.0
-    print("  reliability (weights balanced):", end="")
-    weights = balance(data.wanted) * data.weight
-    for low in np.arange(0, 1, 0.1):
-        chosen = (p >= low) & (p < low + 0.1)
-        if weights[chosen].sum() > 0:
-            said = np.average(p[chosen], weights=weights[chosen])
-            was = np.average(data.wanted[chosen], weights=weights[chosen])
-            error += abs(said - was) * weights[chosen].sum() / weights.sum()
-            print(f" {said:.2f}:{was:.2f}", end="")
+    for least in np.arange(0, 1, 0.1):
+        chosen = (p >= least) & (p < least + 0.1)
+        if mixed[chosen].sum() > 0:
+            said, was = np.average(p[chosen], weights=mixed[chosen]), np.average(about[chosen], weights=mixed[chosen])
+            error += abs(said - was) * mixed[chosen].sum()
+            print(f" {said:.2f}:{was:.2f} ({chosen.sum()})", end="")
     print(f"; expected calibration error {error:.3f}")
 
 
@@ -162,7 +184,7 @@ def main():
     options = parser.parse_args()
     data = Data(options.askings, options.vectors)
     if options.score:
-        report(data, Written(options.score).score(data, np.arange(len(data.rows))))
+        report(data, Written(options.score, data.names).score(data, np.arange(len(data.rows))))
         return
     repo_fold = np.array([zlib.crc32(repo.encode()) % FOLDS for repo in data.repos])
     text_fold = np.array([zlib.crc32(("x" + i).encode()) % FOLDS for i in data.ids])
@@ -173,10 +195,12 @@ def main():
             if wanted.any():
                 model = Model(data, np.flatnonzero((repo_fold != repo) & (text_fold != text)))
                 scores[wanted] = model.score(data, np.flatnonzero(wanted))
-    report(data, scores)
+    bound = np.quantile(scores[data.off_topic()], 1 - OFF_TOPIC)
+    report(data, scores - bound)
     if options.write:
+        written = Model(data, np.arange(len(data.rows))).written(data.names, bound)
         with open(options.write, "w") as file:
-            json.dump(Model(data, np.arange(len(data.rows))).written(), file, indent=1)
+            json.dump(written, file, indent=1)
             file.write("\n")
 
 

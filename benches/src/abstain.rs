@@ -101,7 +101,7 @@ struct Asking {
     /// The packed sources, best first.
     sources: Vec<String>,
     tokens: u32,
-    /// The features of the engine's decision, for `fit.py`.
+    /// The features of the engine's decision; see `benches/relevance/fit.py`.
     signs: Vec<f32>,
 }
 
@@ -124,6 +124,7 @@ pub(crate) fn run(options: &Options) -> Result<Report> {
         for (at, (half, prompt)) in here {
             asked.insert(at, prompt.class);
             let found = subject.ask(&prompt.prompt, options.tokens, Tuning::default());
+            let features = subject.engine.rank(&prompt.prompt, Tuning::default(), CLOSELY).features;
             askings.push(Asking {
                 half: *half,
                 class: prompt.class,
@@ -133,7 +134,7 @@ pub(crate) fn run(options: &Options) -> Result<Report> {
                 sources: found.items.iter().map(|item| item.source.clone()).collect(),
                 tokens: found.tokens,
                 reason: found.reason,
-                signs: subject.engine.rank(&prompt.prompt, Tuning::default(), CLOSELY).features,
+                signs: features.into_iter().map(|(_, value)| value).collect(),
             });
         }
         progress(&format!("{repo}: {} askings so far", askings.len()));

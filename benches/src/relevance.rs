@@ -70,10 +70,11 @@ struct Asking<'a> {
     /// The repository that the prompt is about.
     about: Option<&'a str>,
     repo: &'a str,
-    features: Vec<f32>,
+    features: BTreeMap<&'static str, f32>,
     injected: bool,
     tokens: u32,
     sources: Vec<String>,
+    ranked: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -115,12 +116,14 @@ pub(crate) fn run(options: &Options) -> Result<Report> {
                 continue;
             }
             let found = subject.ask(&prompt.text, options.tokens, Tuning::default());
+            let ranking = subject.engine.rank(&prompt.text, Tuning::default(), CLOSELY);
             askings.push(Asking {
+                ranked: ranking.files.iter().map(|file| file.path.to_string()).collect(),
                 id: &prompt.id,
                 class: &prompt.class,
                 about: prompt.repo.as_deref(),
                 repo,
-                features: subject.engine.rank(&prompt.text, Tuning::default(), CLOSELY).features,
+                features: ranking.features.into_iter().collect(),
                 injected: !found.items.is_empty(),
                 tokens: found.tokens,
                 sources: found.items.iter().map(|item| item.source.clone()).collect(),

@@ -14,4 +14,4 @@
 mod recognise;
 mod words;
 
-pub(crate) use recognise::{is_follow_up, refers_back};
+pub(crate) use recognise::{continues, is_follow_up, refers_back};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use muninn_repo_tools::SkipCounts;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The limits of an exploration.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +29,21 @@ pub struct Exploration {
     /// The words of the question that the repository contains, by descending weight. A record can store them, because
     /// they are words of the repository and not only of the user.
     pub question_terms: Vec<String>,
+    /// How probable it is that the question is about the repository; `None` if nothing was decided.
+    pub relevance: Option<Relevance>,
+}
+
+/// How probable it is that a question is about the repository, and why.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Relevance {
+    /// From 0 to 1.
+    pub probability: f32,
+    /// The words that are more common in the repository than elsewhere, by descending evidence.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub words_for: Vec<String>,
+    /// The words that most repositories contain and this one lacks, by descending evidence.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub words_against: Vec<String>,
 }
 
 impl Exploration {
@@ -41,6 +56,7 @@ impl Exploration {
             elapsed: Duration::ZERO,
             reason: None,
             question_terms: Vec::new(),
+            relevance: None,
         }
     }
 }

@@ -11,17 +11,16 @@ use muninn_text::lexical::{DocId, Tokenizer};
 use muninn_text::redact::{redact, without_secrets};
 
 use crate::cost;
-use crate::evidence::evidence;
 use crate::explore::Citation;
-use crate::follow_up::{is_follow_up, refers_back};
+use crate::follow_up::{continues, is_follow_up, refers_back};
 use crate::item::{Completeness, Exploration, Item, Limits};
 use crate::memory_selection::{MemoryInputs, select_memories};
 use crate::pack::{DeadlineExceeded, Packed, Packer};
 use crate::partial::{self, Sample};
 use crate::prior_context::PriorContext;
 use crate::question::{self, Question};
-use crate::rank::{Candidate, Index, MAX_FILES, Query, ScoredChunk, Statistics, place_of, rank, rate};
-use crate::threshold::{self, Fit, Rejection};
+use crate::rank::{Candidate, FileStatistics, Index, MAX_FILES, Query, ScoredChunk, place_of, rank, rate};
+use crate::relevance::{self, Evidence, Rejection};
 use crate::tuning::{Lists, RankedFile, Ranking, Tuning};
 use crate::value::Prices;
 use crate::vector_list::VectorList;
@@ -77,10 +76,11 @@ pub(crate) fn explore(inputs: &LexicalInputs<'_>, text: &str, limits: &Limits) -
         elapsed: std::time::Duration::ZERO,
         reason: None,
         question_terms: Vec::new(),
+        relevance: None,
     };
     // Its words go into the reason, and its text to the embedder.
     let text = without_secrets(text);
-    match find(inputs, &text, limits, &mut exploration.question_terms) {
+    match find(inputs, &text, limits, &mut exploration) {
         Ok(items) => {
             exploration.reason = inputs.snapshot.is_none().then(|| NOT_READY.to_owned());
             fill(&mut exploration, items, limits);
@@ -115,12 +115,8 @@ pub(crate) fn ranking(
     let ranked = |file: usize, score: f32| RankedFile { path: snapshot.file(file).facts.path.clone(), score };
     let files = candidates.iter().map(|candidate| ranked(candidate.file, candidate.score));
     let (files, elapsed) = (files.collect(), started.elapsed());
-    let fit = Fit::of((worktree, snapshot), text, &question, &query, &by_words, snapshot);
-    let words = evidence(&question, snapshot);
-    let size = snapshot.chunks().max(2) as f32;
-    let more = [question.concepts.len() as f32, size.ln(), fit.share, fit.expected, fit.evidence];
-    let features = fit.features.into_iter().chain(words).chain(more).collect();
-    Ranking { files, elapsed, features }
+    let evidence = Evidence::of((worktree, snapshot), text, &question, &by_words, snapshot);
+    Ranking { files, elapsed, features: evidence.named_features() }
 }
 
 /// Returns the chunks whose vectors are most similar to a question. The result is empty if vectors are not used for the
@@ -220,7 +216,7 @@ fn find(
     inputs: &LexicalInputs<'_>,
     text: &str,
     limits: &Limits,
-    terms: &mut Vec<String>,
+    exploration: &mut Exploration,
 ) -> Result<Vec<Item>, EmptyReason> {
     let in_time = || {
         if Instant::now() < limits.deadline { Ok(()) } else { Err(EmptyReason::DeadlineExceeded) }
@@ -236,10 +232,11 @@ fn find(
     if question.concepts.is_empty() && question.paths.is_empty() {
         return Err(EmptyReason::NoConcepts);
     }
+    let asked = Asked { question: &question, text, continues: continues(text) };
     match inputs.snapshot {
         Some(snapshot) => {
             let index = Index { snapshot, companions: inputs.companions, hits: inputs.memories.hits() };
-            let found = gather(inputs, (index, snapshot), (&question, text), limits, terms);
+            let found = gather(inputs, (index, snapshot), &asked, limits, exploration);
             let Err(EmptyReason::Rejected { .. }) = found else {
                 return found;
             };
@@ -247,13 +244,14 @@ fn find(
                 return found;
             };
             let question = question::analyse(&mut Tokenizer::new(), &text);
-            gather(inputs, (index, snapshot), (&question, &text), limits, terms).or(found)
+            let asked = Asked { question: &question, text: &text, continues: false };
+            gather(inputs, (index, snapshot), &asked, limits, exploration).or(found)
         }
         None => {
             let sample = partial::sample(inputs.worktree, &question, inputs.max_file_bytes, limits.deadline);
             let Sample { snapshot, statistics } = &sample;
             let index = Index { snapshot, companions: &Companions::default(), hits: &Hits::default() };
-            let found = in_time().and_then(|()| gather(inputs, (index, statistics), (&question, text), limits, terms));
+            let found = in_time().and_then(|()| gather(inputs, (index, statistics), &asked, limits, exploration));
             found.map_err(|error| EmptyReason::NotReady(Box::new(error)))
         }
     }
@@ -287,30 +285,39 @@ fn is_a_name(snapshot: &Snapshot, term: &str) -> bool {
         || defining.any(|posting| place_of(snapshot, DocId(posting.number)) == FileRole::Source)
 }
 
+/// A turn to find items for.
+struct Asked<'a> {
+    question: &'a Question,
+    text: &'a str,
+    /// Whether the turn continues the conversation; see [`continues`].
+    continues: bool,
+}
+
 /// Ranks the files, applies the threshold and packs.
 fn gather(
     inputs: &LexicalInputs<'_>,
-    (index, statistics): (Index<'_>, &impl Statistics),
-    (question, text): (&Question, &str),
+    (index, statistics): (Index<'_>, &impl FileStatistics),
+    &Asked { question, text, continues }: &Asked<'_>,
     limits: &Limits,
-    terms: &mut Vec<String>,
+    exploration: &mut Exploration,
 ) -> Result<Vec<Item>, EmptyReason> {
-    let threshold = inputs.threshold.unwrap_or(threshold::DEFAULT);
+    let threshold = inputs.threshold.unwrap_or(relevance::DEFAULT);
     let mut query = Query::new(question, statistics);
-    *terms = known_terms(question, &query);
+    exploration.question_terms = known_terms(question, &query);
     let snapshot = index.snapshot;
     let lists = inputs.tuning.lists;
     let mut candidates = rank(index, question, &query, lists, MAX_FILES);
     if Instant::now() >= limits.deadline {
         return Err(EmptyReason::DeadlineExceeded);
     }
-    let (mut relevance, mut code_cosine) = (1.0, 0.0);
+    let (mut probability, mut code_cosine) = (1.0, 0.0);
     let verdict = if inputs.tuning.decide {
-        let places = (inputs.worktree, snapshot);
-        let fit = Fit::of(places, text, question, &query, &candidates, statistics);
-        tracing::debug!(?fit, "threshold");
-        (relevance, code_cosine) = (fit.probability, fit.code_cosine());
-        fit.verdict(threshold).map_err(|rejection| {
+        let evidence = Evidence::of((inputs.worktree, snapshot), text, question, &candidates, statistics);
+        tracing::debug!(?evidence, "relevance");
+        (probability, code_cosine) = (evidence.relevance.probability, evidence.code_cosine);
+        let verdict = evidence.verdict(threshold, continues);
+        exploration.relevance = Some(evidence.relevance);
+        verdict.map_err(|rejection| {
             let packer = inputs.packer(question, &query, limits.deadline);
             let nearest = candidates.iter().take(NEAREST).map(|candidate| {
                 let path = &snapshot.file(candidate.file).facts.path;
@@ -360,11 +367,11 @@ fn gather(
     let left = budget.saturating_sub(packed.tokens());
     match (verdict, inputs.map) {
         (Ok(()), Some(prices)) => {
-            let relevance = relevance * inputs.gain_factor;
+            let relevance = probability * inputs.gain_factor;
             packer.map((snapshot, &candidates), (prices, relevance), left, &mut packed)?;
         }
         (Ok(()), None) => {
-            rate(snapshot, &mut candidates, &query.near, relevance);
+            rate(snapshot, &mut candidates, &query.near, probability);
             packer.code(snapshot, &candidates, left, &mut packed)?;
         }
         (Err(error), _) if packed.is_empty() => return Err(error),

@@ -27,7 +27,6 @@
 
 mod cost;
 mod engine;
-mod evidence;
 pub mod explore;
 mod follow_up;
 mod item;
@@ -38,9 +37,8 @@ mod partial;
 mod prior_context;
 pub mod question;
 mod rank;
+mod relevance;
 pub mod render;
-mod similarity;
-mod threshold;
 pub mod tools;
 mod tuning;
 pub mod value;
@@ -48,11 +46,11 @@ mod vector_list;
 
 pub use cost::{measure as measure_item, of_block as block_tokens};
 pub use engine::{Engine, EngineSettings};
-pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits};
+pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits, Relevance};
 pub use muninn_index::vectors::Filled;
 pub use muninn_text::tokens;
 pub use prior_context::PriorContext;
-pub use threshold::DEFAULT as DEFAULT_THRESHOLD;
+pub use relevance::DEFAULT as DEFAULT_THRESHOLD;
 pub use tuning::{Lists, RankedFile, Ranking, Tuning};
 
 #[cfg(test)]

@@ -89,8 +89,8 @@ pub struct Ranking {
     /// The files, best first. Empty if no index exists yet.
     pub files: Vec<RankedFile>,
     pub elapsed: Duration,
-    /// The features of the threshold, in the order of its weights; see `benches/abstain/fit.py`.
-    pub features: Vec<f32>,
+    /// The features of the decision with their names; see `benches/relevance/fit.py`.
+    pub features: Vec<(&'static str, f32)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

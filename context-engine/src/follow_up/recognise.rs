@@ -74,6 +74,13 @@ pub(crate) fn refers_back(text: &str) -> bool {
     lower.len() <= MAX_WORDS && lower.iter().any(|word| kind(word) == WordKind::Mark)
 }
 
+/// Returns whether a turn that refers to the conversation begins as its continuation, such as "and is that left alone?". An
+/// article or a pronoun of one letter is no such beginning.
+pub(crate) fn continues(text: &str) -> bool {
+    let first = words(text).next().map(|word| word.text.to_lowercase());
+    refers_back(text) && first.is_some_and(|first| first.len() > 1 && among(OPENERS, &first))
+}
+
 /// Returns whether a turn is a question that the conversation does not answer. "Can you check it?" is a command, and
 /// "did you test it?" is a question about the agent. For both, the result is `false`.
 fn asks(text: &str, words: &[String]) -> bool {

@@ -15,7 +15,7 @@ use super::probability::{self, CosineScale, Features, UNKNOWN_PLACES, crowd, is_
 use crate::pack::{MAX_MEMORIES, MemoryCandidate};
 use crate::question::{self, Question};
 use crate::rank::{Candidate, Index, MAX_FILES, Query, Statistics, rank};
-use crate::threshold::Fit;
+use crate::relevance::Evidence;
 use crate::tuning::Lists;
 
 /// Number of recalled memories that are measured.
@@ -120,13 +120,13 @@ pub(crate) fn features(
     let question = question::analyse(&mut Tokenizer::new(), text);
     let query = Query::new(&question, index.snapshot);
     let candidates = rank(index, &question, &query, Lists::ALL, MAX_FILES);
-    let fit = Fit::of((worktree, index.snapshot), text, &question, &query, &candidates, index.snapshot);
+    let evidence = Evidence::of((worktree, index.snapshot), text, &question, &candidates, index.snapshot);
     let inputs = MemoryInputs {
         memories,
         index: Some(index),
         candidates: &candidates,
         about_code: false,
-        code_cosine: fit.code_cosine(),
+        code_cosine: evidence.code_cosine,
         lists: Lists::ALL,
         deadline: Instant::now() + Duration::from_secs(60),
     };

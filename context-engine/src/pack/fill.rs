@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::time::Instant;
 
 use muninn_index::{Snapshot, Span, digest, language};
@@ -15,13 +16,17 @@ use crate::rank::Candidate;
 /// names, is always packed.
 const USEFUL: f32 = 0.25;
 
-/// Maximum number of further files, each named in one line.
+/// Maximum number of spans of code.
+const SPANS: usize = 6;
+
+/// Maximum number of further files, each with a few lines.
 const RUNNERS_UP: usize = 2;
 
 /// Minimum score of a runner-up relative to the score of the best file.
 const NAMED: f32 = 0.3;
 
-const CHUNKS_PER_FILE: usize = 6;
+/// Number of lines of a runner-up.
+const BRIEF: usize = 6;
 
 /// Maximum number of title lines for an explorer.
 const MAX_TITLES: usize = 15;
@@ -66,6 +71,12 @@ impl<'a> PackFile<'a> {
         picks
     }
 
+    /// Returns the chunks that tell something: no blocks of imports, which name words that are explained elsewhere.
+    pub(crate) fn telling(&self, mut picks: Vec<Pick>) -> Vec<Pick> {
+        picks.retain(|pick| !self.body(&pick.span).is_some_and(is_import_block));
+        picks
+    }
+
     /// Returns a span as an item without score and reason, or `None` if one of its lines is too long.
     pub(crate) fn item(&self, span: &Span) -> Option<Item> {
         let (text, lines) = (self.text, &self.lines);
@@ -106,37 +117,39 @@ impl Packer<'_> {
         packed: &mut Packed,
     ) -> Result<(), DeadlineExceeded> {
         let best = candidates.first().map_or(0.0, |candidate| candidate.score);
-        let mut runners = Vec::new();
+        let mut runners: Vec<Item> = Vec::new();
+        let mut spans = 0;
         let mut is_first = true;
         for candidate in candidates {
             if Instant::now() >= self.deadline {
                 return Err(DeadlineExceeded);
             }
             let must = candidate.named || is_first;
-            let is_useful = candidate.chunks.iter().any(|chunk| chunk.usefulness >= USEFUL);
+            let is_useful = must || candidate.chunks.iter().any(|chunk| chunk.usefulness >= USEFUL);
             let is_runner = candidate.score >= NAMED * best && runners.len() < RUNNERS_UP;
-            if !(must || is_useful || is_runner) {
+            if spans + runners.len() >= SPANS || !(is_useful || is_runner) {
                 continue;
             }
-            let Some((text, mut picks)) = self.current(snapshot, candidate) else {
+            let Some((text, picks)) = self.current(snapshot, candidate) else {
                 continue;
             };
             is_first = false;
             let file = PackFile::of(&text, self.prior);
-            if must || is_useful {
+            let mut picks = file.telling(picks);
+            if is_useful {
                 let best = picks.iter().map(|pick| pick.usefulness).fold(0.0, f32::max);
                 let least = if must { best.min(USEFUL) } else { USEFUL };
                 picks.retain(|pick| pick.usefulness >= least);
-                let picks = file.unseen(picks);
-                if picks.is_empty() {
-                    packed.known = true;
-                    continue;
-                }
-                let before = packed.tokens();
+                let is_empty = picks.is_empty();
+                let mut picks = file.unseen(picks);
+                packed.known |= picks.is_empty() && !is_empty;
+                picks.truncate(SPANS - spans - runners.len());
+                let before = (packed.tokens(), packed.items.len());
                 self.file(candidate, &file, picks, budget, packed);
-                budget = budget.saturating_sub(packed.tokens().saturating_sub(before));
-            } else if let Some(line) = self.one_line(candidate, &file, &picks) {
-                if file.is_known(&line) { packed.known = true } else { runners.push(line) }
+                budget = budget.saturating_sub(packed.tokens().saturating_sub(before.0));
+                spans += packed.items.len() - before.1;
+            } else if let Some(brief) = self.brief(candidate, &file, &picks) {
+                if file.is_known(&brief) { packed.known = true } else { runners.push(brief) }
             }
         }
         for runner in runners {
@@ -146,6 +159,26 @@ impl Packer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns those lines of a file's best chunk, from its title on, that say most about the question.
+    fn brief(&self, candidate: &Candidate, file: &PackFile<'_>, picks: &[Pick]) -> Option<Item> {
+        let mut pick = picks.first()?.clone();
+        pick.span.first = pick.span.title.clamp(pick.span.first, pick.span.last);
+        let words = &self.question.concepts;
+        let matching = |line: &&str| {
+            let line = line.to_lowercase();
+            words.iter().filter(|concept| line.contains(&concept.word)).count()
+        };
+        let counts: Vec<usize> = file.body(&pick.span)?.iter().map(matching).collect();
+        let sums = counts.windows(BRIEF.min(counts.len()).max(1)).map(|window| window.iter().sum::<usize>());
+        // The first of equal windows.
+        let (at, _) = sums.enumerate().max_by_key(|(at, sum)| (*sum, Reverse(*at)))?;
+        let first = pick.span.first + u32::try_from(at).unwrap_or(0);
+        (pick.span.first, pick.span.last) = (first, pick.span.last.min(first + BRIEF as u32 - 1));
+        let mut item = self.item(candidate, file, &pick)?;
+        measure(&mut item);
+        Some(item)
     }
 
     /// Returns the current text of a file and its matching chunks, best first. `None` if the file cannot be read or
@@ -223,7 +256,7 @@ impl Packer<'_> {
     fn file(&self, candidate: &Candidate, file: &PackFile<'_>, picks: Vec<Pick>, budget: u32, packed: &mut Packed) {
         let mut left = budget;
         let mut chosen: Vec<(Pick, Item)> = Vec::new();
-        for pick in picks.into_iter().take(CHUNKS_PER_FILE) {
+        for pick in picks {
             let Some(mut item) = self.item(candidate, file, &pick) else {
                 continue;
             };
@@ -267,12 +300,11 @@ impl Packer<'_> {
         Some(Item { score: candidate.score, why, ..file.item(&pick.span)? })
     }
 
-    /// Returns a runner-up as an item: the title line of its best chunk.
+    /// Returns the title line of a file's best chunk as an item.
     fn one_line(&self, candidate: &Candidate, file: &PackFile<'_>, picks: &[Pick]) -> Option<Item> {
         let mut pick = picks.first()?.clone();
         (pick.span.first, pick.span.last) = (pick.span.title, pick.span.title);
         let mut item = self.item(candidate, file, &pick)?;
-        item.why = format!("runner-up; {}", item.why);
         measure(&mut item);
         Some(item)
     }
@@ -341,4 +373,54 @@ fn join(before: &mut Pick, pick: &Pick) {
     }
     before.concepts |= pick.concepts;
     before.defines |= pick.defines;
+}
+
+/// The beginnings of lines that import.
+const IMPORTS: [&str; 14] = [
+    "#include", "export * from", "export {", "extern crate ", "from ", "import ", "import(", "mod ", "package ",
+    "pub mod ", "pub use ", "require", "use ", "using ",
+];
+
+/// Returns whether most lines import something.
+fn is_import_block(lines: &[&str]) -> bool {
+    let (mut imports, mut others, mut is_open) = (0, 0, false);
+    for line in lines.iter().map(|line| line.trim()) {
+        let is_comment = ["//", "/*", "*", "#!", "--"].iter().any(|mark| line.starts_with(mark));
+        if line.is_empty() || is_comment {
+            continue;
+        }
+        let begins = IMPORTS.iter().any(|start| line.starts_with(start)) || line.contains("= require(");
+        if begins || is_open {
+            imports += 1;
+            let ends = line.contains(['}', ')']);
+            is_open = !ends && (is_open || line.contains(['{', '(']));
+        } else {
+            others += 1;
+        }
+    }
+    imports > others
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_imports_are_recognized_in_many_languages() {
+        for block in [
+            "use std::fmt;\nuse std::io::{\n    Read,\n    Write,\n};\n\nconst A: u8 = 1;",
+            "// Copyright\npackage main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)",
+            "from os import path\nimport sys",
+            "#include <stdio.h>\n#include \"a.h\"",
+            "const fs = require('fs');\nconst path = require('path');",
+            "import { a,\n  b,\n} from 'c';\nexport * from './d';",
+        ] {
+            assert!(is_import_block(&block.lines().collect::<Vec<_>>()), "{block}");
+        }
+        for code in
+            ["use std::fmt;\n\nfn main() {\n    run();\n}", "", "// use the force", "fn user() {}\nfn used() {}"]
+        {
+            assert!(!is_import_block(&code.lines().collect::<Vec<_>>()), "{code}");
+        }
+    }
 }

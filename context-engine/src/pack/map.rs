@@ -4,6 +4,7 @@
 //! map names the places that the client would otherwise search for. Each entry must be worth its tokens, see
 //! [`crate::value`]: the best files get line ranges with a signature and a reason, the others only their paths.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use muninn_index::{FileFacts, Snapshot};
@@ -16,6 +17,11 @@ use crate::rank::Candidate;
 use crate::render;
 use crate::value::Prices;
 
+/// Maximum number of places with lines, and of less likely files.
+const PLACES: usize = 8;
+const LESS_LIKELY: usize = 3;
+/// Maximum number of tokens of a map.
+const MAX_TOKENS: u32 = 450;
 /// Maximum number of line ranges of one file.
 const RANGES: usize = 3;
 /// Minimum number of tokens that a line range adds to a path. A file whose ranges are worth less is not read.
@@ -35,13 +41,17 @@ impl Packer<'_> {
         mut budget: u32,
         packed: &mut Packed,
     ) -> Result<(), DeadlineExceeded> {
-        let mut paths = Vec::new();
+        budget = budget.min(MAX_TOKENS);
+        let (mut places, mut paths) = (0, Vec::new());
         for (rank, candidate) in candidates.iter().enumerate() {
             if Instant::now() >= self.deadline {
                 return Err(DeadlineExceeded);
             }
+            if places == PLACES && paths.len() == LESS_LIKELY {
+                break;
+            }
             let facts = &snapshot.file(candidate.file).facts;
-            let pays = prices.of_range(rank, 0, relevance) >= prices.of_tokens(MIN_RANGE_TOKENS);
+            let pays = places < PLACES && prices.of_range(rank, 0, relevance) >= prices.of_tokens(MIN_RANGE_TOKENS);
             let (mut path, ranges) = if pays || self.prior.has_read(&facts.path) || !self.is_unchanged(facts) {
                 match self.read(snapshot, candidate) {
                     None => continue,
@@ -60,7 +70,7 @@ impl Packer<'_> {
                 continue;
             }
             let mut has_range = false;
-            for (nth, mut item) in ranges.into_iter().enumerate() {
+            for (nth, mut item) in ranges.into_iter().take(PLACES - places).enumerate() {
                 // The first range names the file, too.
                 let (path_cost, path_gain) = if has_range { (0, 0.0) } else { (path_cost, path.gain) };
                 let beyond_path = measure(&mut item).saturating_sub(path_cost);
@@ -74,6 +84,7 @@ impl Packer<'_> {
                     packed.known = true;
                 } else {
                     budget -= item.tokens;
+                    places += 1;
                     packed.items.push(item);
                 }
             }
@@ -82,7 +93,7 @@ impl Packer<'_> {
             }
             if self.prior.mentions(&path.source) {
                 packed.known = true;
-            } else {
+            } else if paths.len() < LESS_LIKELY {
                 budget -= path.tokens;
                 paths.push(path);
             }
@@ -112,9 +123,14 @@ impl Packer<'_> {
         let (text, picks) = self.current(snapshot, candidate)?;
         let path = Item { blob: Some(text.blob.clone()), ..self.path(&snapshot.file(candidate.file).facts, candidate) };
         let file = PackFile::of(&text, self.prior);
+        let mut picks = file.telling(picks);
+        // A long definition has several chunks with one title.
+        let mut titles = HashSet::new();
+        picks.retain(|pick| titles.insert(pick.span.title));
+        let is_empty = picks.is_empty();
         let picks = file.unseen(picks);
         let ranges = picks.iter().take(RANGES).filter_map(|pick| self.range(candidate, &file, pick));
-        let ranges = (!picks.is_empty()).then(|| ranges.collect());
+        let ranges = (is_empty || !picks.is_empty()).then(|| ranges.collect());
         Some((path, ranges))
     }
 

@@ -47,12 +47,6 @@ pub(crate) struct Concept {
 }
 
 impl Question {
-    /// Returns the concepts that are written as code, as bits.
-    pub(crate) fn identifiers(&self) -> u64 {
-        let bits = self.concepts.iter().enumerate();
-        bits.map(|(bit, concept)| u64::from(concept.identifier) << bit).sum()
-    }
-
     /// Returns whether one of these concepts is an identifier of several parts. A single word in backticks may be
     /// common.
     pub(crate) fn contains_identifier(&self, concepts: u64) -> bool {

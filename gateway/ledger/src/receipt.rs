@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use muninn_context_engine::explore::Trace;
-use muninn_context_engine::{Item, ItemKind};
+use muninn_context_engine::{Item, ItemKind, Relevance};
 use muninn_text::redact;
 use muninn_wire::WireFormat;
 use serde::{Deserialize, Serialize};
@@ -182,6 +182,9 @@ pub struct Receipt {
     /// The reason why nothing, or only a part, was added.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
+    /// How probable it is that the question is about the repository, with the words for and against.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub relevance: Option<Relevance>,
     /// The rule that recognised a side request.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub side_request: Option<String>,
@@ -242,6 +245,7 @@ impl Receipt {
             tries: Vec::new(),
             outcome: Outcome::None,
             reason: None,
+            relevance: None,
             side_request: None,
             exploration: None,
             entered: Vec::new(),

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_config::paths;
+use muninn_context_engine::Relevance;
 use muninn_core::{ReceiptError, find_receipt, latest_receipts};
 use muninn_ledger::{Estimate, Receipt, ReceiptItem, SqliteStore};
 
@@ -103,6 +104,9 @@ pub(crate) fn short(receipt: &Receipt) -> String {
         ),
     };
     text.push_str(&format!(", {:.1} ms (exploring {:.1} ms)\n", receipt.ms, receipt.explore_ms));
+    if let Some(relevance) = &receipt.relevance {
+        text.push_str(&format!("  about this repository: {:.0}%{}\n", relevance.probability * 100.0, words(relevance)));
+    }
     if let Some(reason) = &receipt.reason {
         text.push_str(&format!("  reason: {reason}\n"));
     }
@@ -113,6 +117,15 @@ pub(crate) fn short(receipt: &Receipt) -> String {
     }
     text.push_str(&table(&receipt.items));
     text
+}
+
+/// The words that speak for and against a relevance, each side with a comma before it.
+fn words(relevance: &Relevance) -> String {
+    let side = |name: &str, words: &[String]| match words {
+        [] => String::new(),
+        words => format!(", {name}: {}", words.join(" ")),
+    };
+    side("for", &relevance.words_for) + &side("against", &relevance.words_against)
 }
 
 /// The added items as a table, with a heading line.
