@@ -70,6 +70,7 @@ pub async fn answer(
             receipt.items = exploration.items.iter().map(ReceiptItem::from).collect();
             receipt.tokens = block_tokens(&exploration.items);
             receipt.explore_ms = millis(exploration.elapsed);
+            receipt.note_relevance(exploration.relevance);
             receipt.reason = exploration.reason;
             receipt.outcome = match exploration.completeness {
                 Completeness::Full => Outcome::Injected,
@@ -80,6 +81,7 @@ pub async fn answer(
         }
         Some(Explored { exploration, .. }) => {
             receipt.explore_ms = millis(exploration.elapsed);
+            receipt.note_relevance(exploration.relevance);
             receipt.reason = exploration.reason;
         }
         None => receipt.reason = refused,

@@ -222,6 +222,12 @@ impl Receipt {
         self.session.as_deref().or(self.derived.as_deref())
     }
 
+    /// Notes how probable it is that the question is about the repository, in whole percent.
+    pub fn note_relevance(&mut self, relevance: Option<Relevance>) {
+        self.relevance = relevance
+            .map(|relevance| Relevance { probability: (relevance.probability * 100.0).round() / 100.0, ..relevance });
+    }
+
     /// An empty receipt with the present time, for a question.
     pub fn of(id: String, worktree: &Path, question: &str) -> Receipt {
         Receipt {

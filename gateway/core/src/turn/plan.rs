@@ -1,5 +1,5 @@
 use muninn_backend::access::Caller;
-use muninn_context_engine::{Completeness, Relevance};
+use muninn_context_engine::Completeness;
 use muninn_ledger::{Outcome, Receipt, ReceiptItem, Replays, Store};
 use muninn_session::inject::{Chain, Replay, Seed};
 use muninn_session::{Identity, Mode};
@@ -82,10 +82,8 @@ impl Plan {
         };
         self.receipt.exploration = explored.trace;
         self.receipt.entered = explored.entered;
-        let exploration = explored.exploration;
-        self.receipt.relevance = exploration
-            .relevance
-            .map(|relevance| Relevance { probability: (relevance.probability * 100.0).round() / 100.0, ..relevance });
+        let mut exploration = explored.exploration;
+        self.receipt.note_relevance(exploration.relevance.take());
         let Some(block) = &entry.block else {
             let reason = exploration.reason;
             let reason = reason.unwrap_or_else(|| "nothing relevant was found".to_owned());
