@@ -20,7 +20,7 @@ pub const DEFAULT: f32 = 0.5;
 /// Maximum number of words that are named for, and against.
 const NAMED: usize = 4;
 
-/// What speaks for and against a question being about this repository.
+/// The evidence for and against a question about this repository.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Evidence {
     pub(crate) relevance: Relevance,

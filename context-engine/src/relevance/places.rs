@@ -22,7 +22,7 @@ const NAMES: usize = 2;
 /// Maximum number of definitions of a name of a single part that is exact evidence. `open` or `get` has more.
 const NAMESAKES: usize = 3;
 
-/// What the best places contain.
+/// The measures of the best places.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BestPlace {
     /// The share of the question's weight in the best place, from 0 to 1.

@@ -27,7 +27,7 @@ const BESIDE: usize = 2;
 /// Maximum size of a file whose text is compared, in bytes. For a larger file, only the titles are compared.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// What the texts of the best places have in common with the question.
+/// The likeness of the question and the texts of the best places.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Likeness {
     /// The highest cosine among titles, from 0 to 1: paths with the names that chunks define.

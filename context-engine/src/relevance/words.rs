@@ -7,7 +7,7 @@
 use muninn_text::background::Background;
 
 use crate::question::{Concept, Question};
-use crate::rank::FileStatistics;
+use crate::rank::{FileCounts, FileStatistics};
 
 /// The share of files that a term has elsewhere if no other repository contains it.
 const RAREST: f32 = 2e-5;
@@ -45,6 +45,7 @@ struct WordEvidence {
 impl Words {
     pub(super) fn of(question: &Question, background: &Background, statistics: &impl FileStatistics) -> Words {
         let is_foreign = is_foreign(question, background);
+        let comparison = Comparison { background, statistics, files: statistics.files() };
         let evidence = |concept: &Concept| {
             if concept.is_number() {
                 return WordEvidence { weight: NUMBER, ..WordEvidence::default() };
@@ -53,7 +54,7 @@ impl Words {
             if is_foreign && !concept.identifier && background.of(&concept.whole).code == 0.0 {
                 return WordEvidence::default();
             }
-            WordEvidence::of(concept, background, statistics)
+            comparison.of(concept)
         };
         Words(question.concepts.iter().map(evidence).collect())
     }
@@ -63,7 +64,7 @@ impl Words {
         self.counted().map(|word| word.here).reduce(f32::max).unwrap_or(0.0)
     }
 
-    /// What others have and this repository lacks, per word.
+    /// The mean evidence of words that other repositories have and this one lacks.
     pub(super) fn lacking(&self) -> f32 {
         let lacking: f32 = self.counted().map(|word| word.lacking).sum();
         lacking / self.counted().count().max(1) as f32
@@ -118,14 +119,21 @@ fn is_foreign(question: &Question, background: &Background) -> bool {
     question.is_sparse && all > 1 && known * 2 < all
 }
 
-impl WordEvidence {
+/// This repository beside the others.
+struct Comparison<'a, S> {
+    background: &'a Background,
+    statistics: &'a S,
+    files: FileCounts,
+}
+
+impl<S: FileStatistics> Comparison<'_, S> {
     /// The evidence of a whole word. If the repository lacks it, half the mean evidence of its parts.
-    fn of(concept: &Concept, background: &Background, statistics: &impl FileStatistics) -> WordEvidence {
-        let whole = Self::of_term(&concept.whole, background, statistics);
+    fn of(&self, concept: &Concept) -> WordEvidence {
+        let whole = self.of_term(&concept.whole);
         if concept.parts.is_empty() || whole.is_here {
             return whole;
         }
-        let parts = || concept.parts.iter().map(|part| Self::of_term(part, background, statistics));
+        let parts = || concept.parts.iter().map(|part| self.of_term(part));
         let mean = |of: fn(WordEvidence) -> f32| parts().map(of).sum::<f32>() / concept.parts.len() as f32;
         WordEvidence {
             here: mean(|part| part.here) / 2.0,
@@ -134,14 +142,14 @@ impl WordEvidence {
         }
     }
 
-    fn of_term(term: &str, background: &Background, statistics: &impl FileStatistics) -> WordEvidence {
-        let (here, elsewhere) = (statistics.files_with(term), background.of(term));
+    fn of_term(&self, term: &str) -> WordEvidence {
+        let (here, elsewhere) = (self.statistics.files_with(term), self.background.of(term));
         let weight = elsewhere.code.max(elsewhere.prose).max(RAREST).ln() / RAREST.ln();
         if here.code + here.prose == 0 {
             let lacking = -(1.0 - elsewhere.repositories.min(0.98)).ln();
             return WordEvidence { weight, lacking, counts: true, ..WordEvidence::default() };
         }
-        let files = statistics.files();
+        let files = self.files;
         let (code, prose) =
             (ratio(here.code, files.code, elsewhere.code), ratio(here.prose, files.prose, elsewhere.prose));
         WordEvidence { weight, here: code.max(prose), is_here: true, counts: true, ..WordEvidence::default() }
@@ -163,7 +171,7 @@ mod tests {
 
     use super::*;
     use crate::question::analyse;
-    use crate::rank::{FileCounts, Statistics};
+    use crate::rank::Statistics;
 
     /// A repository of a hundred files of code with a term in so many of them.
     struct Counted(HashMap<String, u32>);
