@@ -31,6 +31,9 @@ pub struct Exploration {
     pub question_terms: Vec<String>,
     /// How probable it is that the question is about the repository; `None` if nothing was decided.
     pub relevance: Option<Relevance>,
+    /// Whether the question was found to be about the repository, even if there is nothing new to say.
+    #[serde(skip)]
+    pub is_about_repository: bool,
 }
 
 /// How probable it is that a question is about the repository, and why.
@@ -57,6 +60,7 @@ impl Exploration {
             reason: None,
             question_terms: Vec::new(),
             relevance: None,
+            is_about_repository: false,
         }
     }
 }

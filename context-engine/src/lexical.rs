@@ -77,6 +77,7 @@ pub(crate) fn explore(inputs: &LexicalInputs<'_>, text: &str, limits: &Limits) -
         reason: None,
         question_terms: Vec::new(),
         relevance: None,
+        is_about_repository: false,
     };
     // Its words go into the reason, and its text to the embedder.
     let text = without_secrets(text);
@@ -359,6 +360,7 @@ fn gather(
     );
     let mut packed = Packed::default();
     packer.memories(inputs.memories, &selected, budget, &mut packed);
+    exploration.is_about_repository = verdict.is_ok() || !packed.is_empty();
     candidates.retain(|candidate| {
         let path = snapshot.file(candidate.file).facts.path.as_str();
         !is_never_context(snapshot, question, candidate)
@@ -372,7 +374,7 @@ fn gather(
         }
         (Ok(()), None) => {
             rate(snapshot, &mut candidates, &query.near, probability);
-            packer.code(snapshot, &candidates, left, &mut packed)?;
+            packer.code((snapshot, &candidates), probability, left, &mut packed)?;
         }
         (Err(error), _) if packed.is_empty() => return Err(error),
         (Err(_), _) => {}

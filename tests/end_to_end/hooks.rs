@@ -202,7 +202,7 @@ fn session_start_orients_where_muninn_was_set_up() {
     };
     let preamble = start("startup").unwrap();
     assert!(preamble.starts_with("<muninn-context>\n") && preamble.ends_with("\n</muninn-context>\n"), "{preamble}");
-    assert!(preamble.contains("indexed files, 1 memory") && preamble.contains("`muninn recall WORDS`"), "{preamble}");
+    assert!(preamble.contains("has Muninn: 1 memory.") && preamble.contains("`muninn recall WORDS`"), "{preamble}");
     let receipt = hooked.last_receipt();
     let part = &receipt["preamble"][0];
     assert_eq!(part["part"], "orientation");

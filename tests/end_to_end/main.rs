@@ -49,6 +49,7 @@ mod freshness;
 mod git_formats;
 #[cfg(unix)]
 mod git_worktrees;
+mod holdout;
 mod hook_faults;
 mod hooks;
 mod hostile;

@@ -19,6 +19,7 @@ struct Initialised {
 impl Initialised {
     fn new() -> Initialised {
         let team = Team::with("repo", "");
+        team.env.stdout_of(&team.root, &["remember", "Invoices are rounded to the cent."]);
         let gateway = team.serve();
         Initialised { team, gateway }
     }
@@ -55,27 +56,27 @@ fn blocks(sent: &str) -> Vec<String> {
 #[test]
 fn first_block_of_a_conversation_begins_with_the_preamble() {
     let stage = Initialised::new();
-    let (response, sent) = stage.send("s", "Read", &[], &question(QUESTION));
+    let (response, sent) = stage.send("s", "Bash", &[], &question(QUESTION));
     let first = blocks(&sent);
     let (preamble, places) = first[0].split_once("## Likely places").unwrap();
     assert!(
-        preamble.contains("This repository has Muninn: 4 indexed files") && places.contains("src/rate_limiter.rs"),
+        preamble.contains("This repository has Muninn: 1 memory") && places.contains("src/rate_limiter.rs"),
         "{first:?}"
     );
     let receipt = stage.receipt(&response);
     assert_eq!(receipt["preamble"][0]["part"], "orientation");
     let items: u64 = receipt["items"].as_array().unwrap().iter().map(|item| item["tokens"].as_u64().unwrap()).sum();
     let all = receipt["tokens"].as_u64().unwrap();
-    assert!(all > items + 80, "the block's tokens include the preamble: {receipt}");
+    assert!(all > items + 70, "the block's tokens include the preamble: {receipt}");
     let price = receipt["estimate"]["price"].as_f64().unwrap();
     // A token costs 5.55 by default.
-    assert!(price < 5.6 * (all - 80) as f64, "the price is that of the map alone: {receipt}");
+    assert!(price < 5.6 * (all - 70) as f64, "the price is that of the map alone: {receipt}");
 
     let mut messages = question(QUESTION);
     let more =
         json!([{"role": "assistant", "content": "ok"}, {"role": "user", "content": "And where is parse_invoice?"}]);
     messages.as_array_mut().unwrap().extend(more.as_array().unwrap().clone());
-    let (response, sent) = stage.send("s", "Read", &[], &messages);
+    let (response, sent) = stage.send("s", "Bash", &[], &messages);
     let second = blocks(&sent);
     assert_eq!((second.len(), &second[0]), (2, &first[0]), "the first block is replayed");
     assert!(!second[1].contains("has Muninn"), "{second:?}");
@@ -83,24 +84,49 @@ fn first_block_of_a_conversation_begins_with_the_preamble() {
 }
 
 #[test]
-fn conversation_about_something_else_gets_the_preamble_alone() {
+fn preamble_waits_for_the_first_question_about_the_repository() {
     let stage = Initialised::new();
-    let (response, sent) = stage.send("s", "Read", &[], &question(OFF_TOPIC));
-    let first = blocks(&sent);
-    assert!(first[0].contains("has Muninn") && !first[0].contains("src/"), "{first:?}");
+    let (response, sent) = stage.send("s", "Bash", &[], &question(OFF_TOPIC));
+    assert!(blocks(&sent).is_empty(), "{sent}");
     let receipt = stage.receipt(&response);
-    assert_eq!((&receipt["items"], &receipt["outcome"]), (&json!([]), &json!("injected")));
-    assert!(receipt.get("estimate").is_none(), "{receipt}");
-    let stats: Value = serde_json::from_str(&stage.team.env.stdout_of(&stage.team.root, &["stats", "--json"])).unwrap();
-    assert_eq!(stats["total"]["packs"], 0, "{stats}");
+    assert_eq!((&receipt["tokens"], &receipt["outcome"]), (&json!(0), &json!("none")));
     let shown = stage.team.env.stdout_of(&stage.team.root, &["why", "--last"]);
-    assert!(shown.contains("preamble: orientation ("), "{shown}");
+    assert!(shown.contains("the preamble waits for a question about the repository"), "{shown}");
 
     let mut messages = question(OFF_TOPIC);
-    let more = json!([{"role": "assistant", "content": "ok"}, {"role": "user", "content": "And one about snow."}]);
+    let more = json!([{"role": "assistant", "content": "ok"}, {"role": "user", "content": QUESTION}]);
     messages.as_array_mut().unwrap().extend(more.as_array().unwrap().clone());
-    let (_, sent) = stage.send("s", "Read", &[], &messages);
-    assert_eq!(blocks(&sent), first);
+    let (response, sent) = stage.send("s", "Bash", &[], &messages);
+    let first = blocks(&sent);
+    assert!(first.len() == 1 && first[0].contains("has Muninn: 1 memory. It adds"), "{first:?}");
+    assert_eq!(stage.receipt(&response)["preamble"][0]["part"], "orientation");
+}
+
+#[test]
+fn preamble_names_what_the_client_has() {
+    let stage = Initialised::new();
+    let (_, sent) = stage.send("shell", "Bash", &[], &question(QUESTION));
+    let first = blocks(&sent);
+    assert!(first[0].contains("`muninn recall WORDS`") && !first[0].contains("MCP server"), "{first:?}");
+    let (_, sent) = stage.send("reader", "Read", &[], &question(QUESTION));
+    let first = blocks(&sent);
+    assert!(!first[0].contains("has Muninn"), "it can ask nothing: {first:?}");
+    let tools = ["Read", "mcp__muninn__recall"]
+        .map(|name| json!({"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}));
+    let body = json!({"model": "m", "tools": tools, "messages": question(QUESTION)}).to_string();
+    let (_, sent) = stage.send_body("tools", &[], &body);
+    let first = blocks(&sent);
+    assert!(first[0].contains("MCP server `muninn`") && !first[0].contains("`muninn recall"), "{first:?}");
+}
+
+#[test]
+fn empty_memory_has_no_preamble() {
+    let team = Team::with("repo", "");
+    let stage = Initialised { gateway: team.serve(), team };
+    let (response, sent) = stage.send("s", "Bash", &[], &question(QUESTION));
+    let first = blocks(&sent);
+    assert!(first[0].contains("src/rate_limiter.rs") && !first[0].contains("has Muninn"), "{first:?}");
+    assert!(stage.receipt(&response).get("preamble").is_none());
 }
 
 #[test]
@@ -111,16 +137,16 @@ fn other_requests_get_no_preamble() {
         {"role": "user", "content": QUESTION}]);
     for (name, tool, headers, messages) in [
         ("no tool reads files", "get_weather", &[][..], question(QUESTION)),
-        ("a subagent", "Read", &[("x-claude-code-agent-id", "a1")], question(QUESTION)),
-        ("no new context", "Read", &[("x-muninn-context", "off")], question(QUESTION)),
-        ("a later turn", "Read", &[], answered),
-        ("a hook gave it", "Read", &[], question(&with_hooks)),
+        ("a subagent", "Bash", &[("x-claude-code-agent-id", "a1")], question(QUESTION)),
+        ("no new context", "Bash", &[("x-muninn-context", "off")], question(QUESTION)),
+        ("a later turn", "Bash", &[], answered),
+        ("a hook gave it", "Bash", &[], question(&with_hooks)),
     ] {
         let (_, sent) = stage.send(name, tool, headers, &messages);
         let count = sent.matches("has Muninn:").count();
         assert_eq!(count, 0, "{name}: {sent}");
     }
-    let tools = json!([{"type": "function", "function": {"name": "Read", "parameters": {"type": "object"}}}]);
+    let tools = json!([{"type": "function", "function": {"name": "Bash", "parameters": {"type": "object"}}}]);
     let body = json!({"model": "m", "tools": tools, "messages": question(&with_hooks)}).to_string();
     let escaped = body.replace('<', "\\u003c").replace('>', "\\u003e");
     let (_, sent) = stage.send_body("a client that escapes brackets", &[], &escaped);

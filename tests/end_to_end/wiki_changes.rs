@@ -239,7 +239,7 @@ fn first_block(config: &str, pages: usize) -> (String, Value) {
 fn digest_is_in_the_first_block_of_a_conversation_if_there_are_five_pages() {
     let (sent, receipt) = first_block("", 5);
     assert!(sent.contains("This wiki contains 5 pages across 1 area."), "{sent}");
-    assert_eq!(receipt["preamble"][1]["part"], "wiki");
+    assert_eq!(receipt["preamble"][0]["part"], "wiki");
     for (config, pages, expected) in [
         ("", 4, false),
         ("[wiki]\ndigest_in_prompt = \"always\"\n", 1, true),

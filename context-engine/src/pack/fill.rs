@@ -20,13 +20,19 @@ const USEFUL: f32 = 0.25;
 const SPANS: usize = 6;
 
 /// Maximum number of further files, each with a few lines.
-const RUNNERS_UP: usize = 2;
+const RUNNERS_UP: usize = 3;
+
+/// Minimum probability that the question is about the repository for more than one further file.
+const SURE: f32 = 0.6;
 
 /// Minimum score of a runner-up relative to the score of the best file.
 const NAMED: f32 = 0.3;
 
 /// Number of lines of a runner-up.
-const BRIEF: usize = 6;
+const BRIEF: usize = 3;
+
+/// Number of matching lines of a definition that does not fit.
+const EXCERPT: usize = 10;
 
 /// Maximum number of title lines for an explorer.
 const MAX_TITLES: usize = 15;
@@ -108,14 +114,17 @@ impl<'a> PackFile<'a> {
 }
 
 impl Packer<'_> {
-    /// Adds the items of the best files. They use at most `budget` tokens.
+    /// Adds the items of the best files. They use at most `budget` tokens, and fewer if the question is less probably about
+    /// the repository.
     pub(crate) fn code(
         &self,
-        snapshot: &Snapshot,
-        candidates: &[Candidate],
-        mut budget: u32,
+        (snapshot, candidates): (&Snapshot, &[Candidate]),
+        relevance: f32,
+        budget: u32,
         packed: &mut Packed,
     ) -> Result<(), DeadlineExceeded> {
+        let mut budget = budget.min(most_tokens(relevance));
+        let runners_up = if relevance >= SURE { RUNNERS_UP } else { 1 };
         let best = candidates.first().map_or(0.0, |candidate| candidate.score);
         let mut runners: Vec<Item> = Vec::new();
         let mut spans = 0;
@@ -126,7 +135,7 @@ impl Packer<'_> {
             }
             let must = candidate.named || is_first;
             let is_useful = must || candidate.chunks.iter().any(|chunk| chunk.usefulness >= USEFUL);
-            let is_runner = candidate.score >= NAMED * best && runners.len() < RUNNERS_UP;
+            let is_runner = candidate.score >= NAMED * best && runners.len() < runners_up;
             if spans + runners.len() >= SPANS || !(is_useful || is_runner) {
                 continue;
             }
@@ -163,22 +172,40 @@ impl Packer<'_> {
 
     /// Returns those lines of a file's best chunk, from its title on, that say most about the question.
     fn brief(&self, candidate: &Candidate, file: &PackFile<'_>, picks: &[Pick]) -> Option<Item> {
-        let mut pick = picks.first()?.clone();
-        pick.span.first = pick.span.title.clamp(pick.span.first, pick.span.last);
+        let pick = picks.first()?;
+        let item = self.item(candidate, file, &Pick { span: self.matching(file, &pick.span, BRIEF)?, ..pick.clone() });
+        item.map(|mut item| {
+            measure(&mut item);
+            item
+        })
+    }
+
+    /// Returns the lines of a span, from its title on, that contain most words of the question.
+    fn matching(&self, file: &PackFile<'_>, span: &Span, most: usize) -> Option<Span> {
+        let first = span.title.clamp(span.first, span.last);
         let words = &self.question.concepts;
-        let matching = |line: &&str| {
+        let count = |line: &&str| {
             let line = line.to_lowercase();
             words.iter().filter(|concept| line.contains(&concept.word)).count()
         };
-        let counts: Vec<usize> = file.body(&pick.span)?.iter().map(matching).collect();
-        let sums = counts.windows(BRIEF.min(counts.len()).max(1)).map(|window| window.iter().sum::<usize>());
+        let counts: Vec<usize> = file.body(&Span { first, ..*span })?.iter().map(count).collect();
+        let sums = counts.windows(most.min(counts.len()).max(1)).map(|window| window.iter().sum::<usize>());
         // The first of equal windows.
         let (at, _) = sums.enumerate().max_by_key(|(at, sum)| (*sum, Reverse(*at)))?;
-        let first = pick.span.first + u32::try_from(at).unwrap_or(0);
-        (pick.span.first, pick.span.last) = (first, pick.span.last.min(first + BRIEF as u32 - 1));
-        let mut item = self.item(candidate, file, &pick)?;
-        measure(&mut item);
-        Some(item)
+        let first = first + u32::try_from(at).unwrap_or(0);
+        Some(Span { first, last: span.last.min(first + most as u32 - 1), ..*span })
+    }
+
+    /// Returns the signature of a definition that does not fit, and the lines of it that match the question.
+    fn excerpts(&self, candidate: &Candidate, file: &PackFile<'_>, pick: &Pick) -> Vec<Item> {
+        let first = pick.span.title.clamp(pick.span.first, pick.span.last);
+        let signature = Span { first, last: pick.span.last.min(first + BRIEF as u32 - 1), ..pick.span };
+        let mut spans = vec![signature];
+        match self.matching(file, &pick.span, EXCERPT) {
+            Some(lines) if lines.first <= signature.last + GAP => spans[0].last = lines.last.max(signature.last),
+            lines => spans.extend(lines),
+        }
+        spans.into_iter().filter_map(|span| self.item(candidate, file, &Pick { span, ..pick.clone() })).collect()
     }
 
     /// Returns the current text of a file and its matching chunks, best first. `None` if the file cannot be read or
@@ -265,10 +292,14 @@ impl Packer<'_> {
                 left -= cost;
                 chosen.push((pick, item));
             } else if chosen.is_empty() {
-                // The conversation may already contain the shortened item.
-                let shortened = self.shortened(item, budget);
-                packed.known |= shortened.as_ref().is_some_and(|item| file.is_known(item));
-                packed.items.extend(shortened.filter(|item| !file.is_known(item)));
+                for excerpt in self.excerpts(candidate, file, &pick) {
+                    let shortened = self.shortened(excerpt, left);
+                    // The conversation may already contain the shortened item.
+                    packed.known |= shortened.as_ref().is_some_and(|item| file.is_known(item));
+                    let shortened = shortened.filter(|item| !file.is_known(item));
+                    left = left.saturating_sub(shortened.as_ref().map_or(0, |item| item.tokens));
+                    packed.items.extend(shortened);
+                }
                 return;
             }
         }
@@ -363,6 +394,14 @@ impl Packer<'_> {
         }
         redact(&reasons.join("; ")).into_owned()
     }
+}
+
+/// Returns the most tokens for a question that is about the repository with this probability: few at one half, where every
+/// second pack is read in vain, and without a limit in effect at 1.
+fn most_tokens(relevance: f32) -> u32 {
+    const AT_HALF: f32 = 300.0;
+    const SLOPE: f32 = 7_000.0;
+    (AT_HALF + SLOPE * (relevance - 0.5).max(0.0)) as u32
 }
 
 fn join(before: &mut Pick, pick: &Pick) {

@@ -216,6 +216,15 @@ pub(crate) struct Context {
     pub(crate) tokens_per_conversation: Option<u32>,
     /// Lowest confidence at which a pack is added, from 0 (always) to 1 (never). Absent: the engine's own thresholds.
     pub(crate) threshold: Option<f32>,
+    /// Share of the conversations, from 0 to 1, that go without context, so that `muninn stats` can compare the two groups.
+    /// Only in the user's file.
+    pub(crate) holdout: Option<f64>,
+    /// Directories of repositories in which every question gets context. Only in the user's file.
+    #[serde(default)]
+    pub(crate) always: Vec<String>,
+    /// Directories of repositories in which no question gets context. Only in the user's file.
+    #[serde(default)]
+    pub(crate) never: Vec<String>,
 }
 
 /// The hooks of coding agents that do not send their requests through Muninn.

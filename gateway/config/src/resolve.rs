@@ -98,13 +98,20 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
 pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, MemoryConfig, WorklogConfig), ConfigError> {
     let path = root.join(".muninn").join("config.toml");
     let Some(text) = files::read(&path, Links::Refuse)? else {
-        return Ok((config.context.clone(), config.memory.clone(), config.worklog));
+        let mut context = config.context.clone();
+        context.choose_for(root);
+        return Ok((context, config.memory.clone(), config.worklog));
     };
     refuse_reserved_keys(&path, &text)?;
     let file: RepositoryFile = files::parse(&path, &text)?;
     let origin = path.display().to_string();
-    let mut resolved = context(&origin, &file.context)?;
     let user = &config.context;
+    let mut resolved = ContextConfig {
+        holdout: user.holdout,
+        always: user.always.clone(),
+        never: user.never.clone(),
+        ..context(&origin, &file.context)?
+    };
     let raw = &file.context;
     // A repository can lower the time and the tokens that the user allows, but not raise them. It can raise the
     // threshold, but not lower it.
@@ -116,6 +123,7 @@ pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, Memory
         user.tokens_per_conversation.min(raw.tokens_per_conversation.unwrap_or(u32::MAX));
     let least = user.threshold.unwrap_or(DEFAULT_THRESHOLD);
     resolved.threshold = raw.threshold.map(|threshold| threshold.max(least)).or(user.threshold);
+    resolved.choose_for(root);
     let repository_write = file.memory.write.as_deref().map(|value| memory_write(&origin, value)).transpose()?;
     // The user's `off` takes precedence over the repository's value.
     let write = match config.memory.write {
@@ -137,10 +145,10 @@ fn refuse_reserved_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
         return Ok(());
     };
     // In the order of the keys of a table, which is sorted.
-    const RESERVED: [&str; 19] = [
+    const RESERVED: [&str; 22] = [
         "allowed_hosts", "backends", "discover", "explore", "hooks", "journal", "keys", "limits", "listen", "mcp",
         "personal", "roots", "routes", "test", "wiki", "memory.embedder", "memory.summarizer", "memory.reconciler",
-        "worklog.enabled",
+        "worklog.enabled", "context.holdout", "context.always", "context.never",
     ];
     for key in RESERVED {
         let is_set = match key.split_once('.') {
@@ -197,6 +205,15 @@ fn context(origin: &str, raw: &raw::Context) -> Result<ContextConfig, ConfigErro
     if raw.threshold.is_some_and(|threshold| !(0.0..=1.0).contains(&threshold)) {
         return Err(invalid(origin, "context.threshold", "must be between 0 and 1"));
     }
+    let holdout = raw.holdout.unwrap_or(0.0);
+    if !(0.0..=1.0).contains(&holdout) {
+        return Err(invalid(origin, "context.holdout", "must be between 0 and 1"));
+    }
+    // A repository that is gone must not stop the gateway.
+    let directories = |written: &[String]| {
+        let resolved = written.iter().map(|path| Path::new(path).canonicalize().unwrap_or_else(|_| path.into()));
+        resolved.collect()
+    };
     Ok(ContextConfig {
         enabled: raw.enabled.unwrap_or(true),
         deadline: Duration::from_millis(raw.deadline_ms.unwrap_or(150)),
@@ -204,6 +221,9 @@ fn context(origin: &str, raw: &raw::Context) -> Result<ContextConfig, ConfigErro
         tokens_without_tools: raw.tokens_without_tools.unwrap_or(4_000),
         tokens_per_conversation: raw.tokens_per_conversation.unwrap_or(8_000),
         threshold: raw.threshold,
+        holdout,
+        always: directories(&raw.always),
+        never: directories(&raw.never),
     })
 }
 
@@ -293,6 +313,22 @@ mod tests {
     }
 
     #[test]
+    fn the_user_chooses_always_or_never_for_a_repository() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let of = |list: &str| {
+            let config = load_text(&format!("[context]\n{list} = [{:?}, \"/gone\"]\n", root.display().to_string()));
+            repository(&config.unwrap(), &root).unwrap().0
+        };
+        let chosen = || [of("always"), of("never")].map(|context| (context.enabled, context.threshold));
+        assert_eq!(chosen(), [(true, Some(0.0)), (false, None)]);
+        std::fs::create_dir(root.join(".muninn")).unwrap();
+        std::fs::write(root.join(".muninn/config.toml"), "[context]\nthreshold = 0.9\n").unwrap();
+        assert_eq!(chosen(), [(true, Some(0.0)), (false, Some(0.9))], "before the repository's own file");
+        assert!(load_text("[context]\nholdout = 1.5\n").is_err());
+    }
+
+    #[test]
     fn a_repository_can_set_only_context_and_memory() {
         let config = load_text("").unwrap();
         let root = tempfile::tempdir().unwrap();
@@ -310,6 +346,10 @@ mod tests {
         for (threshold, resolved) in [("0.0", DEFAULT_THRESHOLD), ("0.9", 0.9)] {
             let (context, _, _) = set(&format!("[context]\nthreshold = {threshold}\n")).unwrap();
             assert_eq!(context.threshold, Some(resolved), "a repository can only raise the threshold");
+        }
+        for key in ["holdout = 0.5", "always = []", "never = []"] {
+            let error = set(&format!("[context]\n{key}\n")).unwrap_err().to_string();
+            assert!(error.contains("context.") && error.contains(key.split(' ').next().unwrap()), "{error}");
         }
         for key in ["record = \"text\"", "sync = \"append\"", "idle_ms = 1"] {
             let error = set(&format!("[memory]\n{key}\n")).unwrap_err().to_string();

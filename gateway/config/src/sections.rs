@@ -1,6 +1,6 @@
 //! Resolved sections. A field without a comment has the meaning of its key in [`super::raw`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use muninn_context_engine::value::Prices;
@@ -102,6 +102,21 @@ pub struct ContextConfig {
     pub tokens_without_tools: u32,
     pub tokens_per_conversation: u32,
     pub threshold: Option<f32>,
+    pub holdout: f64,
+    pub always: Vec<PathBuf>,
+    pub never: Vec<PathBuf>,
+}
+
+impl ContextConfig {
+    /// Applies the user's choice for one repository, whatever its own file says.
+    pub(crate) fn choose_for(&mut self, root: &Path) {
+        let is_in = |list: &[PathBuf]| list.iter().any(|path| path == root);
+        if is_in(&self.never) {
+            self.enabled = false;
+        } else if is_in(&self.always) {
+            self.threshold = Some(0.0);
+        }
+    }
 }
 
 /// The hooks of clients.

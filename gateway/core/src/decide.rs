@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muninn_base::CancelFlag;
+use muninn_config::paths;
 use muninn_context_engine::explore::{ExploreOutcome, Trace};
 use muninn_context_engine::value::Prices;
 use muninn_context_engine::{Engine, Exploration, Item, ItemKind, Limits, PriorContext, block_tokens, render, tokens};
@@ -13,7 +14,7 @@ use muninn_session::AnsweredCall;
 
 use super::decision::{Decision, Explored, LedgerSlot};
 use super::deep::{BackgroundResult, Explorer, PendingResults, ProgressSender, drive};
-use super::preamble::Preamble;
+use super::preamble::{Awaited, Preamble};
 use super::turn::millis;
 use super::worklog::{handover_text, logged};
 use super::{Workspace, personal};
@@ -33,8 +34,8 @@ pub(super) struct ExplorationRequest {
     pub(super) prices: Prices,
     /// Whether the client gets a map of places instead of code.
     pub(super) wants_map: bool,
-    /// Whether the block begins with the preamble.
-    pub(super) wants_preamble: bool,
+    /// The parts of the preamble that the conversation waits for; `None` for one that gets none.
+    pub(super) awaits_preamble: Option<Awaited>,
     /// The session and the calls of its last turn, for the worklog; `None` for a turn that is not the user's.
     pub(super) session: Option<(String, Vec<AnsweredCall>)>,
     /// The tokens for lexical results; 0 where only pending results are added.
@@ -56,9 +57,24 @@ impl ExplorationRequest {
         lexical + deep.unwrap_or_default()
     }
 
-    /// The text before the items of a block: the preamble, with what others wrote into the worklog before this session; or that
-    /// a mutation is due.
-    fn lead(&self, workspace: &Workspace) -> (String, Vec<PreamblePart>) {
+    fn personal(&self) -> Option<&Personal> {
+        self.personal.as_ref().map(|(personal, _)| &**personal)
+    }
+
+    /// Whether a question about the repository would get the preamble.
+    fn would_get_preamble(&self, workspace: &Workspace) -> bool {
+        let waits = self.awaits_preamble.is_some_and(|awaited| awaited.about_repository.is_some());
+        waits && (paths::is_initialised(&workspace.root) || self.personal.is_some())
+    }
+
+    /// The text before the items of a block: the preamble, if the question is about the repository or the user, or what others wrote into
+    /// the worklog before this session, or that a mutation is due.
+    fn lead(
+        &self,
+        workspace: &Workspace,
+        is_about_repository: bool,
+        is_about_user: bool,
+    ) -> (String, Vec<PreamblePart>) {
         let worklog = self.session.as_ref().and_then(|session| Some((workspace.worklog_in_use()?, session)));
         let mut handover = None;
         if let Some((worklog, (session, calls))) = &worklog {
@@ -67,12 +83,10 @@ impl ExplorationRequest {
             }
             handover = logged(worklog.begin(Some(session), None, None, &self.question)).flatten();
         }
-        let preamble = self
-            .wants_preamble
-            .then(|| {
-                Preamble::of(workspace, handover.as_ref(), self.personal.as_ref().map(|(personal, _)| &**personal))
-            })
-            .flatten();
+        let preamble = self.awaits_preamble.filter(|_| is_about_repository || is_about_user).and_then(|awaited| {
+            let means = awaited.about_repository.filter(|_| is_about_repository);
+            Preamble::of(workspace, handover.as_ref(), self.personal().filter(|_| awaited.about_user), means)
+        });
         if let Some(preamble) = preamble {
             return (preamble.text, preamble.parts);
         }
@@ -161,16 +175,24 @@ pub(super) async fn decide(
                 let reasons = exploration.reason.into_iter().chain(reduction);
                 exploration.reason = reasons.reduce(|all, reason| format!("{all}; {reason}"));
             }
+            let is_about_repository = exploration.is_about_repository || !exploration.items.is_empty();
+            let mut is_about_user = false;
             if let Some((personal, tokens)) = &request.personal {
                 let left = request.total_budget.saturating_sub(block_tokens(&exploration.items));
                 let found = personal::items(personal, &request.question, &request.already, left.min(*tokens));
+                is_about_user = !found.is_empty();
                 exploration.items.extend(found);
             }
             let cost = block_tokens(&exploration.items);
             let has_items = !exploration.items.is_empty();
             let estimate = has_items.then(|| request.estimate(&exploration.items, cost));
-            let (lead, preamble) = request.lead(&workspace);
+            let (lead, preamble) = request.lead(&workspace, is_about_repository, is_about_user);
             let block = render::block_after(&lead, &exploration.items);
+            if preamble.is_empty() && !is_about_repository && request.would_get_preamble(&workspace) {
+                let waits = "the preamble waits for a question about the repository".to_owned();
+                exploration.reason =
+                    exploration.reason.into_iter().chain([waits]).reduce(|all, next| format!("{all}; {next}"));
+            }
             Some(Box::new(Explored {
                 cost: if lead.is_empty() { cost } else { tokens::count(&block) },
                 block: Some(block).filter(|block| !block.is_empty()),

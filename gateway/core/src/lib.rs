@@ -6,6 +6,7 @@
 //! Nothing here knows a door: HTTP and the command line translate requests and call this module.
 
 mod balance;
+mod comparison;
 mod context_model;
 mod decide;
 mod decision;
@@ -40,6 +41,7 @@ mod worklog;
 mod workspace;
 mod workspaces;
 
+pub use comparison::{Comparison, Holdout};
 pub use context_model::answer as answer_with_context;
 pub use deep::{ProgressReceiver, ProgressSender, choose_deep_lane, rename_candidates, strip_deep_suffix};
 pub use embedder::{ConfiguredEmbedder, EmbedderError};

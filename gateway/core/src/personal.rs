@@ -18,6 +18,8 @@ use super::App;
 
 /// The score from which a text is worth its tokens.
 const LEAST_SCORE: f32 = 0.6;
+/// The first words of what each conversation is told about the user.
+pub(super) const ABOUT_USER: &str = "# About the user (";
 /// The file that gets the lines of reminders.
 const INBOX: &str = "inbox";
 /// The name of other users of this machine in the ledger. No key has it: names have no control characters.
@@ -144,7 +146,7 @@ pub(super) fn always_loaded(personal: &Personal, most: usize) -> (String, String
         // A heading alone says nothing.
         .filter(|(_, lines)| lines.iter().any(|line| !line.trim().is_empty() && !line.starts_with('#')))
         .collect();
-    let heading = format!("# About the user (personal memory in {}, for this user only)", personal.root().display());
+    let heading = format!("{ABOUT_USER}personal memory in {}, for this user only)", personal.root().display());
     let size = |line: &str| line.chars().count() + 1;
     let mut sizes: Vec<usize> = texts.iter().map(|(_, lines)| lines.iter().map(|line| size(line)).sum()).collect();
     let mut cut = vec![0; texts.len()];

@@ -1,19 +1,22 @@
 //! The text at the start of a conversation: ordered parts, each with its own bound.
 //!
-//! A hook prints it at the start of a session. A gateway puts it before the first block of a conversation.
+//! A hook prints it at the start of a session. A gateway puts it before the first block that is about the repository.
 
 use std::sync::Arc;
 
 use muninn_config::paths;
 use muninn_context_engine::render::{self, Ground, neutralize};
-use muninn_context_engine::{IndexStatus, tokens};
+use muninn_context_engine::tokens;
 use muninn_ledger::{Outcome, PreamblePart, ReceiptItem};
 use muninn_notebooks::personal::Personal;
 use muninn_notebooks::worklog::Tail;
+use muninn_session::has_shell;
 use muninn_session::transcript::Transcript;
+use muninn_wire::Prompt;
 
 use super::hook_session::HookSession;
-use super::personal::always_loaded;
+use super::personal::{ABOUT_USER, always_loaded};
+use super::turn::is_held_out;
 use super::worklog::{handover_text, logged};
 use super::{App, Workspace};
 
@@ -30,6 +33,50 @@ const MOST_ORIENTATION: usize = 600;
 /// The most tokens and characters of the wiki's digest.
 const MOST_DIGEST_TOKENS: u32 = 990;
 const MOST_DIGEST: usize = 6_000;
+
+/// The first words of the parts that every conversation gets once; see also [`ABOUT_USER`].
+const ORIENTATION: &str = "This repository has Muninn: ";
+const WIKI: &str = "# The team's wiki";
+
+/// What a conversation still waits for.
+#[derive(Clone, Copy)]
+pub(super) struct Awaited {
+    /// The files about the user.
+    pub(super) about_user: bool,
+    /// What Muninn knows of the repository, for a client that can ask it so.
+    pub(super) about_repository: Option<Means>,
+}
+
+impl Awaited {
+    /// What the blocks of a conversation have not told yet.
+    pub(super) fn after<'b>(blocks: impl Iterator<Item = &'b str>, means: Means) -> Awaited {
+        let mut awaited = Awaited { about_user: true, about_repository: Some(means) };
+        for line in blocks.flat_map(str::lines) {
+            awaited.about_user &= !line.starts_with(ABOUT_USER);
+            if line.starts_with(ORIENTATION) || line.starts_with(WIKI) {
+                awaited.about_repository = None;
+            }
+        }
+        awaited
+    }
+}
+
+/// How a client can ask Muninn.
+#[derive(Clone, Copy)]
+pub(super) struct Means {
+    shell: bool,
+    mcp: bool,
+}
+
+impl Means {
+    /// A client with hooks has a shell. Its other tools are unknown, and describe themselves.
+    pub(super) const OF_HOOKS: Means = Means { shell: true, mcp: false };
+
+    pub(super) fn of(prompt: &Prompt<'_>) -> Means {
+        let mcp = prompt.tool_names().iter().any(|name| name.contains("muninn"));
+        Means { shell: has_shell(prompt), mcp }
+    }
+}
 
 /// A part of a preamble.
 struct Part {
@@ -53,10 +100,16 @@ pub(super) struct Preamble {
 }
 
 impl Preamble {
-    /// The preamble of a worktree that was set up for Muninn; `None` if there is nothing to say. It begins with the end of the
+    /// The preamble of a worktree that was set up for Muninn, without the parts about the repository if there are no `means`;
+    /// `None` if there is nothing to say. It begins with the end of the
     /// worklog, if there is one. The cost is a look at the
     /// index in memory, and at the files of the wiki.
-    pub(super) fn of(workspace: &Workspace, handover: Option<&Tail>, personal: Option<&Personal>) -> Option<Preamble> {
+    pub(super) fn of(
+        workspace: &Workspace,
+        handover: Option<&Tail>,
+        personal: Option<&Personal>,
+        means: Option<Means>,
+    ) -> Option<Preamble> {
         if !workspace.settings().context.enabled {
             return None;
         }
@@ -66,8 +119,8 @@ impl Preamble {
             parts.push(worklog(handover));
         }
         parts.extend(personal.map(about_user));
-        if is_initialised {
-            parts.extend([orientation(workspace), wiki_digest(workspace)]);
+        if let Some(means) = means.filter(|_| is_initialised) {
+            parts.extend([orientation(workspace, means), wiki_digest(workspace)]);
         }
         assemble(&parts, MOST_CHARACTERS)
     }
@@ -143,10 +196,12 @@ fn bounded(text: &str, most: usize, rest: &str) -> String {
 }
 
 impl App {
-    /// The preamble of a session that starts; `None` if the conversation holds one already, goes through a gateway, or has
+    /// The preamble of a session that starts; `None` if the conversation holds one already, goes through a gateway, is held out, or has
     /// neither a repository that was set up for Muninn nor a user with personal memory.
     pub(super) async fn start_session(self: &Arc<Self>, session: &HookSession) -> Option<String> {
-        if self.sees_requests_of(session).await {
+        let share = self.settings().config.context.holdout;
+        let is_held_out = session.session.as_deref().is_some_and(|name| is_held_out(name, share));
+        if is_held_out || self.sees_requests_of(session).await {
             return None;
         }
         let workspace = self.workspace_of(session).await;
@@ -161,7 +216,7 @@ impl App {
                 };
                 let worklog = workspace.worklog_in_use();
                 let handover = worklog.and_then(|worklog| logged(worklog.deliver(session.as_deref())));
-                Preamble::of(&workspace, handover.flatten().as_ref(), personal)
+                Preamble::of(&workspace, handover.flatten().as_ref(), personal, Some(Means::OF_HOOKS))
             }
         });
         let preamble = preamble.await.ok()??;
@@ -217,48 +272,42 @@ fn wiki_digest(workspace: &Workspace) -> Part {
     let digest = workspace.digest_for_prompt(MOST_DIGEST_TOKENS);
     Part {
         name: "wiki",
-        text: digest.as_ref().map_or("", |_| "# The team's wiki").to_owned(),
+        text: digest.as_ref().map_or("", |_| WIKI).to_owned(),
         quoted: digest.map(|digest| ("Its digest:", digest)),
         most: MOST_DIGEST,
         rest: "muninn wiki digest",
     }
 }
 
-/// What Muninn knows of a repository, and how to ask it.
-fn orientation(workspace: &Workspace) -> Part {
-    let counts = workspace.engine.as_ref().map(|engine| engine.memory_counts());
-    let counts = counts.unwrap_or_default();
-    let files = match workspace.engine.as_ref().map(|engine| engine.status()) {
-        Some(IndexStatus::Ready { files, .. }) => files,
-        _ => 0,
-    };
-    let mut known = Vec::new();
-    let mut add = |count: usize, one: &str, many: &str| match count {
-        0 => {}
-        1 => known.push(format!("1 {one}")),
-        _ => known.push(format!("{count} {many}")),
-    };
-    add(files, "indexed file", "indexed files");
-    add(counts.records, "memory", "memories");
-    add(counts.conflicts, "open conflict of memories", "open conflicts of memories");
-    add(counts.pages, "knowledge page", "knowledge pages");
-    let resolve = match counts.conflicts {
-        0 => "",
-        _ => "Show the conflicts: `muninn conflicts`.\n",
-    };
-    let text = if known.is_empty() {
-        String::new()
-    } else {
-        format!(
-            "This repository has Muninn: {}.\n\
-             It adds what fits to a prompt by itself. To look further:\n\
+/// What Muninn knows of a repository, and how this client asks it; empty where nothing was learned.
+fn orientation(workspace: &Workspace, means: Means) -> Part {
+    let counts = workspace.engine.as_ref().map(|engine| engine.memory_counts()).unwrap_or_default();
+    let known = [
+        (counts.records, "memory", "memories"),
+        (counts.conflicts, "open conflict of memories", "open conflicts of memories"),
+        (counts.pages, "knowledge page", "knowledge pages"),
+    ];
+    let known = known.into_iter().filter(|(count, ..)| *count > 0);
+    let known = known.map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }));
+    let known = known.collect::<Vec<_>>().join(", ");
+    let mut text = String::new();
+    if !known.is_empty() && (means.shell || means.mcp) {
+        text = format!("{ORIENTATION}{known}. It adds what fits to a prompt by itself.\n");
+    }
+    if !text.is_empty() && means.shell {
+        text.push_str(
+            "To look further:\n\
              - `muninn recall WORDS`: what the team learned and decided\n\
              - `muninn definition NAME`, `muninn references NAME`, `muninn callers NAME`: code by name\n\
-             - `muninn remember TEXT`: keep a fact for later sessions\n\
-             {resolve}Tools of the MCP server `muninn` have the same names.",
-            known.join(", ")
-        )
-    };
+             - `muninn remember TEXT`: keep a fact for later sessions\n",
+        );
+        if counts.conflicts > 0 {
+            text.push_str("- `muninn conflicts`: the open conflicts\n");
+        }
+    }
+    if !text.is_empty() && means.mcp {
+        text.push_str("The tools of the MCP server `muninn` look further.\n");
+    }
     Part { name: "orientation", text, quoted: None, most: MOST_ORIENTATION, rest: "muninn status" }
 }
 

@@ -7,6 +7,8 @@ use muninn_ledger::{Outcome, Receipt, Store, StoreError};
 use muninn_text::model::block_on;
 use serde::Serialize;
 
+use super::comparison::{Holdout, hundredths};
+
 /// The sums of all repositories. Gains, prices and nets are in input tokens that are not cached.
 #[derive(Debug, Serialize)]
 pub struct Stats {
@@ -22,6 +24,9 @@ pub struct Stats {
     pub repositories: Vec<RepositoryStats>,
     /// The sums of all of them.
     pub total: Counts,
+    /// The conversations with and without context; absent if `[context] holdout` was not set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holdout: Option<Holdout>,
 }
 
 /// The sums of one repository.
@@ -87,11 +92,10 @@ impl Stats {
         let at = |receipt: &Receipt| receipt.at.parse::<Timestamp>().ok();
         let mut repositories: BTreeMap<&str, Tally<'_>> = BTreeMap::new();
         let mut total = Tally::default();
-        for receipt in receipts.iter().filter(|receipt| is_request(receipt)) {
-            if at(receipt).is_some_and(|at| at >= since) {
-                repositories.entry(&receipt.worktree).or_default().add(receipt);
-                total.add(receipt);
-            }
+        let in_period = |receipt: &&Receipt| is_request(receipt) && at(receipt).is_some_and(|at| at >= since);
+        for receipt in receipts.iter().filter(in_period) {
+            repositories.entry(&receipt.worktree).or_default().add(receipt);
+            total.add(receipt);
         }
         let repositories = repositories
             .into_iter()
@@ -104,6 +108,7 @@ impl Stats {
             complete: oldest.is_some_and(|oldest| oldest <= since),
             repositories: repositories.collect(),
             total: total.counts(),
+            holdout: Holdout::of(receipts.iter().filter(in_period)),
         }
     }
 }
@@ -174,10 +179,6 @@ impl<'a> Tally<'a> {
             ..self.counts
         }
     }
-}
-
-fn hundredths(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 mod budget;
 mod clock;
+mod holdout;
 mod no_pack;
 mod plan;
 mod planner;
@@ -13,6 +14,7 @@ mod planning;
 pub(super) use budget::preview;
 pub use clock::millis;
 pub(super) use clock::now_ms;
+pub(super) use holdout::is_held_out;
 pub(super) use no_pack::NoPackReason;
 pub use plan::Plan;
 pub(super) use plan::chain;

@@ -8,9 +8,10 @@ use http::{HeaderValue, Response};
 use muninn_backend::access::Caller;
 use muninn_backend::metrics::{Active, FinishedRequest};
 use muninn_core::{ObservedAnswer, millis};
-use muninn_ledger::{Outcome, Receipt};
+use muninn_ledger::{Outcome, Receipt, Trial};
 use muninn_wire::WireFormat;
 use parking_lot::Mutex;
+use tokio::task::JoinHandle;
 
 use super::answer_body::{AnswerBody, AnswerSummary, Source};
 use super::exchange_result::ExchangeResult;
@@ -31,6 +32,8 @@ pub(super) struct Account {
     /// Written and taken when the backend's answer begins.
     receipt: Mutex<Option<Receipt>>,
     answered: OnceLock<Answered>,
+    /// The receipt of a conversation in a trial, and the task that writes it without the tokens of the answer.
+    in_trial: Mutex<Option<(Receipt, JoinHandle<()>)>>,
     /// Counts the request as active until the account is dropped.
     _active: Active,
 }
@@ -67,6 +70,7 @@ impl Account {
             injected_tokens: receipt.tokens,
             receipt: Mutex::new(Some(receipt)),
             answered: OnceLock::new(),
+            in_trial: Mutex::default(),
             _active: active,
         })
     }
@@ -104,7 +108,9 @@ impl Account {
         };
         self.answered.set(answered).ok();
         let (app, client) = (Arc::clone(&self.worker.app), self.client.clone());
-        self.worker.bookkeeping.spawn(async move { bookkeeping::keep(&app, receipt, status, &client) });
+        let in_trial = receipt.trial.is_some().then(|| receipt.clone());
+        let kept = self.worker.bookkeeping.spawn(async move { bookkeeping::keep(&app, receipt, status, &client) });
+        *self.in_trial.lock() = in_trial.map(|receipt| (receipt, kept));
     }
 
     /// The client's body from a source. `silence`: the pause in a stream of events after which a keep-alive is sent.
@@ -132,6 +138,15 @@ impl Account {
     pub(super) fn finish(&self, summary: AnswerSummary) {
         // A client that left before the backend answered got nothing to count.
         let Some(answered) = self.answered.get() else { return };
+        let in_trial = self.in_trial.lock().take();
+        if let (Some((mut receipt, kept)), Some(store)) = (in_trial, self.worker.app.store.clone()) {
+            let tokens = [summary.usage.input, summary.usage.output].into_iter().flatten().reduce(u64::saturating_add);
+            receipt.trial = receipt.trial.map(|trial| Trial { tokens, ..trial });
+            self.worker.bookkeeping.spawn(async move {
+                kept.await.ok();
+                store.note_receipt(receipt);
+            });
+        }
         self.worker.app.finished(&FinishedRequest {
             key: &self.client.key,
             format: self.format,

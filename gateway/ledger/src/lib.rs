@@ -22,7 +22,7 @@ pub use entry::{Entry, EntryId, NewEntry, Use};
 pub use error::StoreError;
 pub use health::{DamagedLedger, LedgerHealth};
 pub use pack_value::{Effect, Estimate, rounded};
-pub use receipt::{Outcome, PreamblePart, Receipt, ReceiptItem, Replays};
+pub use receipt::{Outcome, PreamblePart, Receipt, ReceiptItem, Replays, Trial};
 pub use sqlite::{Inspected, SqliteStore, damaged_ledgers, inspect};
 pub use store::{Store, StoreCounts};
 pub use tries::{Try, TryOutcome};

@@ -135,6 +135,18 @@ pub struct Replays {
     pub tokens: u32,
 }
 
+/// The group of a conversation under `[context] holdout`, and what one request of it cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Whether the conversation goes without context.
+    pub held_out: bool,
+    /// The answered tool calls in the request's messages.
+    pub calls: u32,
+    /// The tokens of the prompt and the answer, as the backend counted them; absent until the answer is over.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tokens: Option<u64>,
+}
+
 /// The receipt of one request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Receipt {
@@ -185,6 +197,9 @@ pub struct Receipt {
     /// How probable it is that the question is about the repository, with the words for and against.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub relevance: Option<Relevance>,
+    /// The group of the conversation; absent without `[context] holdout`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub trial: Option<Trial>,
     /// The rule that recognised a side request.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub side_request: Option<String>,
@@ -252,6 +267,7 @@ impl Receipt {
             outcome: Outcome::None,
             reason: None,
             relevance: None,
+            trial: None,
             side_request: None,
             exploration: None,
             entered: Vec::new(),

@@ -14,7 +14,7 @@ mod tool_effects;
 pub mod transcript;
 
 pub use answer::answer;
-pub use calls::has_file_tools;
+pub use calls::{has_file_tools, has_shell};
 pub use claimed_directories::{ClaimedDirectories, claimed_directories};
 pub use derived::DerivedId;
 pub use human::{HumanTurn, human_text, human_turn, newest_human_turn, without_packs};

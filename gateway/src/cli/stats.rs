@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_config::paths;
-use muninn_core::{Counts, Stats as Sums, stats};
+use muninn_core::{Comparison, Counts, Stats as Sums, stats};
 use muninn_ledger::SqliteStore;
 
 use super::{CliError, Common, examples, output};
@@ -66,7 +66,28 @@ fn text(sums: &Sums) -> String {
          ones led to a file that was read or edited, lost ones gained less than their price. Net covers measured packs.\n\
          Spared is the share of exploring calls that they saved.\n",
     );
+    if let Some(holdout) = &sums.holdout {
+        text.push_str(&format!(
+            "\nConversations with context: {}, held out: {}. Means per conversation, and the ratio with its interval of 95%:\n",
+            holdout.with_context, holdout.held_out
+        ));
+        for (name, figures) in [("calls", &holdout.calls), ("tokens", &holdout.tokens), ("turns", &holdout.turns)] {
+            text.push_str(&compared(name, figures));
+        }
+    }
     text
+}
+
+/// One figure of both groups of a holdout.
+fn compared(name: &str, figures: &Comparison) -> String {
+    let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
+    let ratio = figures.ratio.map_or_else(String::new, |ratio| format!(", ratio {ratio:.2}"));
+    let interval = match figures.interval {
+        Some([low, high]) => format!(" ({low:.2} to {high:.2})"),
+        None => " (too few conversations for an interval)".to_owned(),
+    };
+    let (with, held_out) = (shown(figures.with_context), shown(figures.held_out));
+    format!("  {name:<6}  {with} with context, {held_out} held out{ratio}{interval}\n")
 }
 
 fn row(counts: &Counts, name: &str) -> [String; HEADINGS.len()] {
@@ -112,6 +133,7 @@ mod tests {
             complete: oldest.is_some_and(|oldest| oldest <= SINCE),
             repositories: vec![RepositoryStats { worktree: "/home/ana/demo".to_owned(), counts: counts.clone() }],
             total: counts,
+            holdout: None,
         }
     }
 

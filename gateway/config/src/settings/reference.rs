@@ -73,6 +73,9 @@ fn defaults() -> Value {
             tokens_without_tools: Some(context.tokens_without_tools),
             tokens_per_conversation: Some(context.tokens_per_conversation),
             threshold: context.threshold,
+            holdout: Some(context.holdout),
+            always: Vec::new(),
+            never: Vec::new(),
         },
         memory: memory::Memory {
             write: word(&memory.write),

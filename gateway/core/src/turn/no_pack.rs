@@ -9,6 +9,8 @@ use super::super::enter::EnterError;
 pub(crate) enum NoPackReason {
     #[error("the client switched new context off")]
     NotWanted,
+    #[error("held out: `holdout` in [context] leaves this conversation without context")]
+    HeldOut,
     #[error("a side request: {}", .0.name())]
     SideRequest(SideRequest),
     #[error("context.enabled is false")]
@@ -34,7 +36,7 @@ pub(crate) enum NoPackReason {
 impl NoPackReason {
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
-            NoPackReason::NotWanted | NoPackReason::Disabled => Outcome::Off,
+            NoPackReason::NotWanted | NoPackReason::HeldOut | NoPackReason::Disabled => Outcome::Off,
             _ => Outcome::None,
         }
     }

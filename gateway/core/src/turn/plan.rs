@@ -62,7 +62,9 @@ impl Plan {
     /// Adds no new block. The outcome still says whether earlier blocks were replayed.
     pub(crate) fn without(mut self, reason: &NoPackReason) -> Plan {
         self.receipt.outcome = match reason.outcome() {
-            Outcome::None if self.mode == Mode::Off => Outcome::Off,
+            Outcome::None if self.mode == Mode::Off || self.receipt.trial.is_some_and(|trial| trial.held_out) => {
+                Outcome::Off
+            }
             Outcome::None if self.receipt.replayed.blocks > 0 => Outcome::Replayed,
             outcome => outcome,
         };

@@ -18,6 +18,7 @@ use crate::decide::{ExplorationRequest, decide};
 use crate::decision::{Decision, LedgerSlot};
 use crate::deep::{BackgroundQuestion, DeepLane, PendingResults, ProgressSender, begin};
 use crate::enter::enter;
+use crate::preamble::{Awaited, Means};
 use crate::{App, Location, Workspace};
 
 /// A request whose earlier blocks are replayed.
@@ -68,6 +69,11 @@ impl TurnPlanner<'_, '_> {
     ) -> Result<(Site, Decision), NoPackReason> {
         let point = self.find_insertion_point(side, &mut plan.receipt).await?;
         let slot = self.open_slot(point.site).await?;
+        // A model that the user asked for explores in any case.
+        if plan.receipt.trial.is_some_and(|trial| trial.held_out) && !matches!(deep.0, DeepLane::Inline(_)) {
+            self.store.record_without_block(slot.key, slot.without()).await;
+            return Err(NoPackReason::HeldOut);
+        }
         let (workspace, budget) = match self.enter_workspace(plan.mode, location).await {
             Ok(entered) => entered,
             Err(reason) => {
@@ -166,7 +172,7 @@ impl TurnPlanner<'_, '_> {
             already,
             prices: budget.prices,
             wants_map: budget.wants_map,
-            wants_preamble: budget.wants_map && self.begins_conversation(),
+            awaits_preamble: self.awaits_preamble(budget.wants_map),
             session: self.worklog_turn(workspace, budget.wants_map),
             lexical_budget: budget.lexical,
             total_budget: budget.total,
@@ -203,7 +209,7 @@ impl TurnPlanner<'_, '_> {
             already,
             prices: budget.prices,
             wants_map: false,
-            wants_preamble: false,
+            awaits_preamble: None,
             session: None,
             lexical_budget: 0,
             total_budget: budget.total,
@@ -216,13 +222,15 @@ impl TurnPlanner<'_, '_> {
         Ok(decision)
     }
 
-    /// Whether this turn opens a conversation of the user, to which no hook has given the preamble.
-    fn begins_conversation(&self) -> bool {
-        self.with_preamble
-            && self.identity.turn == 1
+    /// The parts of the preamble that this conversation of the user waits for, if it began here. A block that the client holds
+    /// itself came from a hook, which gave the preamble.
+    fn awaits_preamble(&self, has_file_tools: bool) -> Option<Awaited> {
+        let waits = self.with_preamble
+            && has_file_tools
             && self.identity.agent.is_none()
-            && self.replayed.turns.is_empty()
-            && !self.holds_block()
+            && self.absent().is_empty()
+            && !self.holds_block();
+        waits.then(|| Awaited::after(self.replayed.each_block(), Means::of(self.prompt)))
     }
 
     /// Whether a text of the conversation holds a block. Some clients escape angle brackets in JSON.

@@ -13,6 +13,7 @@ use super::super::App;
 use super::super::deep::{DeepLane, ProgressSender};
 use super::super::enter::locate;
 use super::clock::now_ms;
+use super::holdout;
 use super::plan::{Plan, chain};
 use super::planner::TurnPlanner;
 
@@ -71,6 +72,8 @@ pub async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: Receipt
         }
     };
     plan.put_back(prompt, &replayed, identity.session.as_deref(), &*store);
+    let share = app.settings().config.context.holdout;
+    plan.receipt.trial = holdout::trial(share, prompt, &identity, &replayed);
     let planner = TurnPlanner { app, store, caller, prompt, window, prices, identity, chain, replayed, with_preamble };
     let side = side_request(headers, prompt);
     match planner.decide(&mut plan, side, location, (deep, progress)).await {

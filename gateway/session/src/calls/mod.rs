@@ -7,5 +7,5 @@ mod shell;
 
 pub(super) use file_use::{FileUse, NamedFile};
 pub(super) use named::Call;
-pub use named::has_file_tools;
+pub use named::{has_file_tools, has_shell};
 pub(super) use resolver::PathResolver;

@@ -122,6 +122,11 @@ pub fn has_file_tools(prompt: &Prompt<'_>) -> bool {
     prompt.tool_names().iter().any(|name| shows(name))
 }
 
+/// Whether the client declares a tool that runs commands.
+pub fn has_shell(prompt: &Prompt<'_>) -> bool {
+    prompt.tool_names().iter().any(|name| Tool::of(&plain(name)) == Some(Tool::Runs))
+}
+
 /// A call of a known tool.
 pub(crate) struct Call {
     tool: Tool,

@@ -5,7 +5,7 @@ use candle_nn::VarBuilder;
 use tokenizers::{Tokenizer, TruncationParams};
 
 use super::super::{EmbedError, Embedder, LoadError, MINILM_FILES, MINILM_ID, normalise};
-use super::bert::{self, Bert, Config};
+use super::bert::{Bert, Config};
 
 /// Maximum number of tokens of a text, including the two special tokens. The model was trained with this limit.
 const MOST_TOKENS: usize = 256;
