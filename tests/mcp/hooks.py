@@ -33,6 +33,8 @@ SECOND = "Where is parse_invoice, and what does it return?"
 PROMPTS = [ON_TOPIC, OFF_TOPIC, SECOND]
 SIX = [*PROMPTS, "Thanks.", "Write another haiku, about snow.", "And one about the sea."]
 PREAMBLE = "This repository has Muninn:"
+# Without a memory there is no preamble.
+NOTE = "Invoices are rounded to the cent."
 # Patience for a debug build on a busy machine.
 CONFIGURATION = "[context]\ndeadline_ms = 5000\n[hooks]\ndeadline_ms = 4000\n"
 # Fields of records that differ from session to session.
@@ -57,6 +59,7 @@ class Session:
         self.git("init", "-q")
         self.configure("")
         self.run("init", "--memory", "repo")
+        self.run("remember", NOTE)
         self.git("add", "-A")
         self.git("commit", "-qm", "demo")
 
@@ -135,7 +138,7 @@ class Session:
     def records(self):
         """What was learned, without what names the session."""
         lines = [line for path in (self.root / ".muninn" / "memory" / "sessions").glob("*.jsonl")
-                 for line in path.read_text().splitlines()]
+                 for line in path.read_text().splitlines() if NOTE not in line]
         records = [json.loads(line) for line in lines]
         return sorted(json.dumps({k: v for k, v in record.items() if k not in OWN}, sort_keys=True) for record in records)
 
