@@ -37,7 +37,7 @@ pub struct Comparison {
     pub interval: Option<[f64; 2]>,
 }
 
-/// What one conversation cost.
+/// The cost of one conversation.
 #[derive(Default)]
 struct Conversation<'a> {
     held_out: bool,

@@ -67,8 +67,8 @@ impl ExplorationRequest {
         waits && (paths::is_initialised(&workspace.root) || self.personal.is_some())
     }
 
-    /// The text before the items of a block: the preamble, if the question is about the repository or the user, or what others wrote into
-    /// the worklog before this session, or that a mutation is due.
+    /// The text before the items of a block: the preamble, if the question is about the repository or the user, or what
+    /// others wrote into the worklog before this session, or that a mutation is due.
     fn lead(
         &self,
         workspace: &Workspace,

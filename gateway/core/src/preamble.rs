@@ -38,7 +38,7 @@ const MOST_DIGEST: usize = 6_000;
 const ORIENTATION: &str = "This repository has Muninn: ";
 const WIKI: &str = "# The team's wiki";
 
-/// What a conversation still waits for.
+/// The parts of the preamble that a conversation has not received.
 #[derive(Clone, Copy)]
 pub(super) struct Awaited {
     /// The files about the user.
@@ -48,7 +48,7 @@ pub(super) struct Awaited {
 }
 
 impl Awaited {
-    /// What the blocks of a conversation have not told yet.
+    /// Returns the parts that none of the conversation's blocks contains.
     pub(super) fn after<'b>(blocks: impl Iterator<Item = &'b str>, means: Means) -> Awaited {
         let mut awaited = Awaited { about_user: true, about_repository: Some(means) };
         for line in blocks.flat_map(str::lines) {
@@ -196,7 +196,8 @@ fn bounded(text: &str, most: usize, rest: &str) -> String {
 }
 
 impl App {
-    /// The preamble of a session that starts; `None` if the conversation holds one already, goes through a gateway, is held out, or has
+    /// The preamble of a session that starts; `None` if the conversation holds one already, goes through a gateway, is held
+    /// out, or has
     /// neither a repository that was set up for Muninn nor a user with personal memory.
     pub(super) async fn start_session(self: &Arc<Self>, session: &HookSession) -> Option<String> {
         let share = self.settings().config.context.holdout;
