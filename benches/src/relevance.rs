@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use muninn_context_engine::{EngineSettings, Tuning};
 use muninn_text::embed::StaticVectors;
+use muninn_text::fnv;
 use serde::{Deserialize, Serialize};
 
 use crate::graded::subject::Subject;
@@ -74,6 +75,9 @@ struct Asking<'a> {
     injected: bool,
     tokens: u32,
     sources: Vec<String>,
+    /// The tokens and the sources of the map that a client with file tools gets.
+    map_tokens: u32,
+    map_sources: Vec<String>,
     ranked: Vec<String>,
 }
 
@@ -116,6 +120,7 @@ pub(crate) fn run(options: &Options) -> Result<Report> {
                 continue;
             }
             let found = subject.ask(&prompt.text, options.tokens, Tuning::default());
+            let map = subject.map(&prompt.text, options.tokens);
             let ranking = subject.engine.rank(&prompt.text, Tuning::default(), CLOSELY);
             askings.push(Asking {
                 ranked: ranking.files.iter().map(|file| file.path.to_string()).collect(),
@@ -126,7 +131,9 @@ pub(crate) fn run(options: &Options) -> Result<Report> {
                 features: ranking.features.into_iter().collect(),
                 injected: !found.items.is_empty(),
                 tokens: found.tokens,
-                sources: found.items.iter().map(|item| item.source.clone()).collect(),
+                sources: found.items.into_iter().map(|item| item.source).collect(),
+                map_tokens: map.tokens,
+                map_sources: map.items.into_iter().map(|item| item.source).collect(),
             });
         }
         progress(&format!("{repo}: {} askings so far", askings.len()));
@@ -143,8 +150,6 @@ pub(crate) fn run(options: &Options) -> Result<Report> {
 
 /// Draws about `askings` of all repositories for a prompt, always the same ones.
 fn is_drawn(id: &str, repo: &str, askings: usize, all: usize) -> bool {
-    // FNV-1a of 64 bits.
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    let hash = id.bytes().chain(repo.bytes()).fold(0xcbf2_9ce4_8422_2325, step);
+    let hash = fnv::hash64(id.bytes().chain(repo.bytes()));
     (hash >> 32) as usize % all.max(1) < askings
 }

@@ -34,6 +34,9 @@ pub struct Exploration {
     /// Whether the question was found to be about the repository, even if there is nothing new to say.
     #[serde(skip)]
     pub is_about_repository: bool,
+    /// The number of the repository's files; `None` if the index was not ready.
+    #[serde(skip)]
+    pub files: Option<usize>,
 }
 
 /// How probable it is that a question is about the repository, and why.
@@ -61,6 +64,7 @@ impl Exploration {
             question_terms: Vec::new(),
             relevance: None,
             is_about_repository: false,
+            files: None,
         }
     }
 }
@@ -103,6 +107,13 @@ pub struct Item {
     pub gain: f32,
     /// The reasons for the choice, in words.
     pub why: String,
+}
+
+impl Item {
+    /// The path of code or of a place.
+    pub fn file(&self) -> &str {
+        self.source.rsplit_once(':').map_or(&*self.source, |(file, _)| file)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

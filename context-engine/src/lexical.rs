@@ -78,6 +78,7 @@ pub(crate) fn explore(inputs: &LexicalInputs<'_>, text: &str, limits: &Limits) -
         question_terms: Vec::new(),
         relevance: None,
         is_about_repository: false,
+        files: None,
     };
     // Its words go into the reason, and its text to the embedder.
     let text = without_secrets(text);
@@ -305,6 +306,7 @@ fn gather(
     let threshold = inputs.threshold.unwrap_or(relevance::DEFAULT);
     let mut query = Query::new(question, statistics);
     exploration.question_terms = known_terms(question, &query);
+    exploration.files = inputs.snapshot.map(Snapshot::len);
     let snapshot = index.snapshot;
     let lists = inputs.tuning.lists;
     let mut candidates = rank(index, question, &query, lists, MAX_FILES);
@@ -370,7 +372,8 @@ fn gather(
     match (verdict, inputs.map) {
         (Ok(()), Some(prices)) => {
             let relevance = probability * inputs.gain_factor;
-            packer.map((snapshot, &candidates), (prices, relevance), left, &mut packed)?;
+            let files = exploration.files.unwrap_or(usize::MAX);
+            packer.map((snapshot, &candidates), (prices, relevance, files), left, &mut packed)?;
         }
         (Ok(()), None) => {
             rate(snapshot, &mut candidates, &query.near, probability);

@@ -10,6 +10,9 @@
 //! that place. The constants are medians and means over `trajectories-dev` (63 runs of an agent on real issues);
 //! `FIRST` is also measured on `localization-dev`. The benchmark `value` measures the result.
 //!
+//! The more of a repository's files a map names, the less it says about where to look: its gain falls to nothing where
+//! it names half of them ([`news`]).
+//!
 //! The realised gain of a map is an estimate that errs on the low side. A turn that read, edited or cited a file of the
 //! map spared at most `CALLS` exploring calls, less those that it made before ([`spared_calls`]); a citation counts after
 //! all calls of the turn. Each spared call is worth a call's price. A turn that used no file of the map spared none and lost
@@ -52,6 +55,11 @@ impl Default for Prices {
 /// Returns the exploring calls that a map spared, if the agent made `exploring_calls` before it reached a file of the map.
 pub fn spared_calls(exploring_calls: u32) -> f32 {
     (CALLS - exploring_calls as f32).max(0.0)
+}
+
+/// Returns the share of its gain that a map keeps which names `named` of a repository's `files`.
+pub fn news(named: usize, files: usize) -> f32 {
+    (1.0 - 2.0 * named as f32 / files.max(1) as f32).max(0.0)
 }
 
 impl Prices {
@@ -104,6 +112,12 @@ mod tests {
         assert!((spared_calls(0) - CALLS).abs() < 1e-6);
         assert!((spared_calls(3) - (CALLS - 3.0)).abs() < 1e-6);
         assert!((4..9).all(|calls| spared_calls(calls) == 0.0) && spared_calls(u32::MAX) == 0.0);
+    }
+
+    #[test]
+    fn map_that_names_half_of_the_files_says_nothing() {
+        assert_eq!([news(0, 10), news(5, 10), news(9, 10), news(1, 1), news(1, 0)], [1.0, 0.0, 0.0, 0.0, 0.0]);
+        assert!(news(2, 10) < news(1, 10) && news(8, 1_000) > 0.98 && news(8, usize::MAX) > 0.99);
     }
 
     #[test]

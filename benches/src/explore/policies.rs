@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use fastrand::Rng;
 use muninn_context_engine::explore::REGISTRY_TOOLS;
+use muninn_text::fnv::hash64;
 use serde_json::json;
 
 use crate::graded::instances::Instance;
@@ -45,7 +46,7 @@ impl PolicyName {
     }
 
     pub(super) fn of(self, instance: &Instance) -> Policy {
-        let seed = seed(&instance.instance_id);
+        let seed = hash64(instance.instance_id.bytes());
         let gold = gold(instance);
         match self {
             Self::Oracle => Arc::new(move |conversation| oracle(&gold, conversation)),
@@ -54,11 +55,6 @@ impl PolicyName {
             Self::Hopeless => Arc::new(move |conversation| hopeless(seed, conversation)),
         }
     }
-}
-
-fn seed(name: &str) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 struct Gold {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use muninn_context_engine::{Engine, EngineSettings, Exploration, ItemKind, Limits, Tuning};
+use muninn_context_engine::value::Prices;
+use muninn_context_engine::{Engine, EngineSettings, Exploration, ItemKind, Limits, PriorContext, Tuning};
 use muninn_repo_tools::Worktree;
 use muninn_text::embed::Embedder;
 
@@ -41,6 +42,13 @@ impl Subject {
     pub(crate) fn ask(&self, question: &str, tokens: u32, tuning: Tuning) -> Exploration {
         let deadline = Instant::now() + Duration::from_secs(600);
         self.engine.explore_with(question, &Limits { tokens, deadline }, tuning)
+    }
+
+    /// Asks for a map, with the default prices and without a deadline.
+    pub(crate) fn map(&self, question: &str, tokens: u32) -> Exploration {
+        let deadline = Instant::now() + Duration::from_secs(600);
+        let (prior, prices) = (PriorContext::default(), Prices::default());
+        self.engine.explore_after(&prior, question, &Limits { tokens, deadline }, Some(&prices))
     }
 
     pub(crate) fn root(&self) -> &Path {

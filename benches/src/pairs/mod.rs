@@ -18,6 +18,7 @@ use anyhow::Result;
 use clap::Parser;
 use muninn_reconcile::judge::{Claim, FittedJudge, Relation, judge};
 use muninn_text::embed::StaticVectors;
+use muninn_text::fnv;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -145,8 +146,7 @@ fn parts(pairs: &[Labelled], judged: &[(Label, Relation)]) -> Vec<Part> {
 
 /// FNV-1a, folded, because its lowest bit alone is only the parity of the letters.
 fn hash(text: &str) -> u32 {
-    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-    let hash = text.bytes().fold(0x811c_9dc5, step);
+    let hash = fnv::hash32(text.bytes());
     hash ^ hash >> 16
 }
 

@@ -66,7 +66,7 @@ impl Packer<'_> {
 fn uncovered(path: &RelPath, span: Span, items: &[Item]) -> Option<Span> {
     let shown: Vec<(u32, u32)> = items
         .iter()
-        .filter(|item| item.source.rsplit_once(':').is_some_and(|(of, _)| of == path.as_str()))
+        .filter(|item| item.file() == path.as_str())
         .map(|item| {
             let lines = u32::try_from(item.text.lines().count()).unwrap_or(u32::MAX);
             (item.first_line, item.first_line.saturating_add(lines.saturating_sub(1)))

@@ -15,7 +15,7 @@ use crate::cost::measure;
 use crate::item::{Item, ItemKind};
 use crate::rank::Candidate;
 use crate::render;
-use crate::value::Prices;
+use crate::value::{Prices, news};
 
 /// Maximum number of places with lines, and of less likely files.
 const PLACES: usize = 8;
@@ -33,16 +33,17 @@ const WORDS: usize = 4;
 
 impl Packer<'_> {
     /// Adds places for at most `budget` tokens, best first, as long as each is worth its price. `relevance` is the
-    /// probability that the question is about the repository, times the factor on expected gains.
+    /// probability that the question is about the repository, times the factor on expected gains; `files` is the number of
+    /// the repository's files.
     pub(crate) fn map(
         &self,
         (snapshot, candidates): (&Snapshot, &[Candidate]),
-        (prices, relevance): (&Prices, f32),
+        (prices, relevance, files): (&Prices, f32, usize),
         mut budget: u32,
         packed: &mut Packed,
     ) -> Result<(), DeadlineExceeded> {
         budget = budget.min(MAX_TOKENS);
-        let (mut places, mut paths) = (0, Vec::new());
+        let (mut places, mut paths, mut named) = (0, Vec::new(), 0);
         for (rank, candidate) in candidates.iter().enumerate() {
             if Instant::now() >= self.deadline {
                 return Err(DeadlineExceeded);
@@ -64,15 +65,14 @@ impl Packer<'_> {
             } else {
                 (self.path(facts, candidate), Vec::new())
             };
-            path.gain = prices.of_file(rank, relevance);
+            path.gain = prices.of_file(rank, relevance * news(named + 1, files));
             let path_cost = measure(&mut path);
-            if path_cost > budget || prices.of_tokens(path_cost) > path.gain {
-                continue;
-            }
+            let path_pays = path_cost <= budget && prices.of_tokens(path_cost) <= path.gain;
+            let mut of_path = if path_pays { (path_cost, path.gain) } else { (0, 0.0) };
             let mut has_range = false;
             for (nth, mut item) in ranges.into_iter().take(PLACES - places).enumerate() {
                 // The first range names the file, too.
-                let (path_cost, path_gain) = if has_range { (0, 0.0) } else { (path_cost, path.gain) };
+                let (path_cost, path_gain) = std::mem::take(&mut of_path);
                 let beyond_path = measure(&mut item).saturating_sub(path_cost);
                 let gain = prices.of_range(rank, nth, relevance);
                 if item.tokens > budget || prices.of_tokens(beyond_path) > gain {
@@ -89,12 +89,17 @@ impl Packer<'_> {
                 }
             }
             if has_range {
+                named += 1;
+                continue;
+            }
+            if !path_pays {
                 continue;
             }
             if self.prior.mentions(&path.source) {
                 packed.known = true;
             } else if paths.len() < LESS_LIKELY {
                 budget -= path.tokens;
+                named += 1;
                 paths.push(path);
             }
         }

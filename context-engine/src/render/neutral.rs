@@ -12,14 +12,9 @@ use crate::item::{Item, ItemKind};
 /// The kind of an item's text.
 pub(super) fn ground(item: &Item) -> Ground {
     match item.kind {
-        ItemKind::Code | ItemKind::Place => Ground::of_file(file(&item.source)),
+        ItemKind::Code | ItemKind::Place => Ground::of_file(item.file()),
         ItemKind::Memory | ItemKind::Knowledge | ItemKind::Personal => Ground::Prose,
     }
-}
-
-/// The path of `path:first-last`.
-fn file(source: &str) -> &str {
-    source.rsplit_once(':').map_or(source, |(file, _)| file)
 }
 
 /// Renders a name of others inside a line of ours: on one line, without markers.

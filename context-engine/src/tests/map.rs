@@ -11,11 +11,18 @@ const QUESTION: &str = "how does the ledger replay bookings and what is an overd
 /// A question that many files answer equally well.
 const SHARDS: &str = "how does refill_bucket refill the token bucket of a shard";
 
-fn shards() -> Repo {
+/// Twelve files that answer, and others.
+fn shards_among(others: usize) -> Repo {
     let file = |at: usize| format!("/// Refills the token bucket of shard {at}.\npub fn refill_bucket_{at}() {{}}\n");
-    let files: Vec<(String, String)> = (0..12).map(|at| (format!("src/shard_{at}.rs"), file(at))).collect();
+    let shards = (0..12).map(|at| (format!("src/shard_{at}.rs"), file(at)));
+    let others = (0..others).map(|at| (format!("src/other_{at}.rs"), format!("pub fn other_{at}() {{}}\n")));
+    let files: Vec<(String, String)> = shards.chain(others).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
     Repo::with(&files)
+}
+
+fn shards() -> Repo {
+    shards_among(200)
 }
 
 fn map(engine: &Engine, prior: &PriorContext, budget: u32) -> Exploration {
@@ -80,6 +87,19 @@ fn file_whose_lines_are_not_worth_their_price_is_named_by_its_path() {
     let (all, with_lines) = places(&Prices::default());
     assert_eq!(all, with_lines + 3);
     assert!((1..6).contains(&with_lines), "{with_lines}");
+}
+
+#[test]
+fn small_repository_gets_a_shorter_map() {
+    let [large, small] = [200, 0].map(|others| {
+        let repo = shards_among(others);
+        let engine = repo.ready();
+        engine.set_threshold(Some(0.0));
+        let found = engine.explore_after(&PriorContext::default(), SHARDS, &limits(2_000), Some(&Prices::default()));
+        assert!(found.items[0].source.starts_with("src/shard_"), "{others}");
+        files(&found).len()
+    });
+    assert!(small < large && small <= 6, "{small} of 12 files, {large} of 212");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn ask(engine: &Engine, question: &str) -> Exploration {
 fn files(exploration: &Exploration) -> Vec<&str> {
     let mut files = Vec::new();
     for item in &exploration.items {
-        let file = item.source.rsplit_once(':').map_or(item.source.as_str(), |(file, _)| file);
+        let file = item.file();
         if !files.contains(&file) {
             files.push(file);
         }

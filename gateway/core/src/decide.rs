@@ -1,12 +1,13 @@
 //! The decision for one turn: explore, and record the result before the deadline.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muninn_base::CancelFlag;
 use muninn_config::paths;
 use muninn_context_engine::explore::{ExploreOutcome, Trace};
-use muninn_context_engine::value::Prices;
+use muninn_context_engine::value::{Prices, news};
 use muninn_context_engine::{Engine, Exploration, Item, ItemKind, Limits, PriorContext, block_tokens, render, tokens};
 use muninn_ledger::{Estimate, PreamblePart, Store};
 use muninn_notebooks::personal::Personal;
@@ -103,9 +104,12 @@ impl ExplorationRequest {
     }
 
     /// The estimated value of a block.
-    fn estimate(&self, items: &[Item], tokens: u32) -> Estimate {
-        let gain = self.wants_map.then(|| items.iter().map(|item| item.gain).sum());
-        Estimate::new(&self.prices, tokens, gain)
+    fn estimate(&self, exploration: &Exploration, tokens: u32) -> Estimate {
+        let places = exploration.items.iter().filter(|item| item.kind == ItemKind::Place);
+        let named: HashSet<&str> = places.map(|item| item.file()).collect();
+        let share = exploration.files.map_or(1.0, |files| news(named.len(), files));
+        let gain = exploration.items.iter().map(|item| item.gain).sum();
+        Estimate::new(&self.prices, tokens, self.wants_map.then_some((gain, share)))
     }
 }
 
@@ -122,12 +126,11 @@ impl Decision {
             return false;
         };
         let exploration = &explored.exploration;
-        let file = |item: &Item| item.source.rsplit_once(':').map(|(file, _)| file.to_owned());
         let is_code = |item: &&Item| matches!(item.kind, ItemKind::Code | ItemKind::Place);
         let code = || exploration.items.iter().filter(is_code);
         let is_in_doubt = || {
             let Some(best) = code().next() else { return true };
-            let next = code().find(|item| file(item) != file(best));
+            let next = code().find(|item| item.file() != best.file());
             next.is_some_and(|next| next.score >= DOUBT_RATIO * best.score)
         };
         !exploration.question_terms.is_empty() && (!only_in_doubt || is_in_doubt())
@@ -185,7 +188,7 @@ pub(super) async fn decide(
             }
             let cost = block_tokens(&exploration.items);
             let has_items = !exploration.items.is_empty();
-            let estimate = has_items.then(|| request.estimate(&exploration.items, cost));
+            let estimate = has_items.then(|| request.estimate(&exploration, cost));
             let (lead, preamble) = request.lead(&workspace, is_about_repository, is_about_user);
             let block = render::block_after(&lead, &exploration.items);
             if preamble.is_empty() && !is_about_repository && request.would_get_preamble(&workspace) {

@@ -12,18 +12,20 @@ pub struct Estimate {
     /// The expected gain in spared calls. Absent for a client without file tools, which has no calls to spare.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub gain: Option<f64>,
-    /// The price of one exploring call; absent without `gain`.
+    /// The worth of one spared exploring call: its price, less in a repository of which the map names a large share. Absent
+    /// without `gain`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub call: Option<f64>,
 }
 
 impl Estimate {
-    /// The estimate of a block of this many tokens. `gain` is the expected gain of its map.
-    pub fn new(prices: &Prices, tokens: u32, gain: Option<f32>) -> Estimate {
+    /// The estimate of a block of this many tokens. `map` is the expected gain of its map, and the share of a call's price
+    /// that a call is worth which it spares.
+    pub fn new(prices: &Prices, tokens: u32, map: Option<(f32, f32)>) -> Estimate {
         Estimate {
             price: rounded(prices.of_tokens(tokens)),
-            gain: gain.map(rounded),
-            call: gain.map(|_| rounded(prices.of_call())),
+            gain: map.map(|(gain, _)| rounded(gain)),
+            call: map.map(|(_, share)| rounded(share * prices.of_call())),
         }
     }
 }

@@ -23,6 +23,8 @@ use std::sync::LazyLock;
 
 use thiserror::Error;
 
+use crate::fnv::{hash32, hash64};
+
 static SHIPPED: &[u8] = include_bytes!("background.bin");
 
 const MAGIC: &[u8; 8] = b"MUNINNB1";
@@ -72,7 +74,7 @@ impl Background {
         let terms = u32::from_le_bytes([count[0], count[1], count[2], count[3]]) as usize;
         let (table, hash) = bytes.split_last_chunk().ok_or(DamagedTable)?;
         let is_whole = table.starts_with(MAGIC) && terms.checked_mul(7).is_some_and(|size| table.len() == head + size);
-        if !is_whole || fnv64(table) != u64::from_le_bytes(*hash) {
+        if !is_whole || hash64(table.iter().copied()) != u64::from_le_bytes(*hash) {
             return Err(DamagedTable);
         }
         Ok(Background { bytes, terms })
@@ -81,7 +83,7 @@ impl Background {
     /// The shares of a term; all 0 if the table lacks it.
     pub fn of(&self, term: &str) -> Elsewhere {
         let (mut low, mut high) = (0, self.terms);
-        let hash = fnv32(term.as_bytes());
+        let hash = hash32(term.bytes());
         while low < high {
             let middle = usize::midpoint(low, high);
             if self.hash(middle) < hash { low = middle + 1 } else { high = middle }
@@ -104,14 +106,14 @@ impl Background {
 /// Writes a table. Of terms with one hash, the last counts.
 pub fn write<'a>(terms: impl Iterator<Item = (&'a str, Elsewhere)>) -> Vec<u8> {
     let rows: std::collections::BTreeMap<u32, Elsewhere> =
-        terms.map(|(term, elsewhere)| (fnv32(term.as_bytes()), elsewhere)).collect();
+        terms.map(|(term, elsewhere)| (hash32(term.bytes()), elsewhere)).collect();
     let mut bytes = MAGIC.to_vec();
     bytes.extend(u32::try_from(rows.len()).unwrap_or(u32::MAX).to_le_bytes());
     bytes.extend(rows.keys().flat_map(|hash| hash.to_le_bytes()));
     bytes.extend(rows.values().map(|row| code_of(row.repositories)));
     bytes.extend(rows.values().map(|row| code_of(row.code)));
     bytes.extend(rows.values().map(|row| code_of(row.prose)));
-    bytes.extend(fnv64(&bytes).to_le_bytes());
+    bytes.extend(hash64(bytes.iter().copied()).to_le_bytes());
     bytes
 }
 
@@ -122,14 +124,6 @@ fn share_of(code: u8) -> f32 {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a byte")]
 fn code_of(share: f32) -> u8 {
     if share <= 0.0 { 0 } else { (255.0 + STEPS * share.log2()).round().clamp(1.0, 255.0) as u8 }
-}
-
-fn fnv32(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
-}
-
-fn fnv64(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 #[cfg(test)]

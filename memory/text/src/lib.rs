@@ -18,6 +18,7 @@
 
 pub mod background;
 pub mod embed;
+pub mod fnv;
 pub mod hits;
 pub mod lexical;
 pub mod markdown;

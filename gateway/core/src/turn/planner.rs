@@ -172,7 +172,7 @@ impl TurnPlanner<'_, '_> {
             already,
             prices: budget.prices,
             wants_map: budget.wants_map,
-            awaits_preamble: self.awaits_preamble(budget.wants_map),
+            awaits_preamble: self.awaits_preamble(budget.wants_map && slot.absent.is_empty()),
             session: self.worklog_turn(workspace, budget.wants_map),
             lexical_budget: budget.lexical,
             total_budget: budget.total,
@@ -222,14 +222,11 @@ impl TurnPlanner<'_, '_> {
         Ok(decision)
     }
 
-    /// The parts of the preamble that this conversation of the user waits for, if it began here. A block that the client holds
-    /// itself came from a hook, which gave the preamble.
-    fn awaits_preamble(&self, has_file_tools: bool) -> Option<Awaited> {
-        let waits = self.with_preamble
-            && has_file_tools
-            && self.identity.agent.is_none()
-            && self.absent().is_empty()
-            && !self.holds_block();
+    /// The parts of the preamble that this conversation of the user waits for. A block that the client holds itself came from
+    /// a hook, which gave the preamble.
+    fn awaits_preamble(&self, has_tools_and_began_here: bool) -> Option<Awaited> {
+        let is_users = self.with_preamble && self.identity.agent.is_none();
+        let waits = has_tools_and_began_here && is_users && !self.holds_block();
         waits.then(|| Awaited::after(self.replayed.each_block(), Means::of(self.prompt)))
     }
 

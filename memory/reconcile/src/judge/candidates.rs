@@ -1,6 +1,6 @@
 //! Selects which search results are judged.
 
-use super::features::hash;
+use muninn_text::fnv::hash32;
 
 /// Number of search results to offer for each that is judged.
 pub const WIDE: usize = 5;
@@ -15,8 +15,7 @@ pub struct ClaimTokens(Vec<(u32, f32)>);
 impl ClaimTokens {
     /// The tokens with these normal forms and weights.
     pub(crate) fn of<'t>(tokens: impl Iterator<Item = (&'t str, f32)>) -> Self {
-        let mut hashed: Vec<(u32, f32)> =
-            tokens.map(|(normal, weight)| (hash(normal.bytes().map(u32::from)), weight)).collect();
+        let mut hashed: Vec<(u32, f32)> = tokens.map(|(normal, weight)| (hash32(normal.bytes()), weight)).collect();
         hashed.sort_by_key(|(hash, _)| *hash);
         Self(hashed)
     }

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use muninn_text::embed::{StaticVectors, dot, normalise};
+use muninn_text::fnv::hash32;
 
 use super::ParsedText;
 use super::align::{Alignment, heading};
@@ -258,12 +259,7 @@ pub(super) fn trigrams(text: &str) -> Vec<u32> {
             letters.push(c);
         }
     }
-    let mut found: Vec<u32> = letters.windows(3).map(|three| hash(three.iter().copied())).collect();
+    let mut found: Vec<u32> = letters.windows(3).map(|three| hash32(three.iter().copied())).collect();
     found.sort_unstable();
     found
-}
-
-/// A hash of numbers as FNV-1a computes it of bytes, see <http://www.isthe.com/chongo/tech/comp/fnv/>.
-pub(super) fn hash(numbers: impl Iterator<Item = u32>) -> u32 {
-    numbers.fold(0x811c_9dc5, |hash, number| (hash ^ number).wrapping_mul(0x0100_0193))
 }

@@ -13,14 +13,15 @@ use unicode_categories::UnicodeCategories;
 use unicode_normalization::char::decompose_canonical;
 
 use super::LoadError;
+use crate::fnv;
 
 /// Maximum length of a word; longer words are unknown. Keys, hashes and encoded data are longer. Names are shorter,
 /// because they are split at their case changes.
 const LONGEST_WORD: usize = 64;
 
-/// Initial hash values. They differ, because a piece that begins a word and a piece that continues a word are different
+/// Initial hash values. The hash of a word contains the hashes of all its prefixes. The values differ, because a piece that begins a word and a piece that continues a word are different
 /// pieces.
-const SEEDS: [u32; 2] = [0x811c_9dc5, 0x7b5a_2f11];
+const SEEDS: [u32; 2] = [fnv::SEED, 0x7b5a_2f11];
 
 /// The pieces, numbered as in the file.
 pub(super) struct Vocabulary {
@@ -60,7 +61,7 @@ impl Vocabulary {
                 Some(rest) if !rest.is_empty() => (rest, true),
                 _ => (piece, false),
             };
-            let hash = letters.iter().fold(SEEDS[usize::from(continues)], step);
+            let hash = letters.iter().fold(SEEDS[usize::from(continues)], |hash, letter| fnv::step(hash, *letter));
             if letters.is_empty() || made.find(letters, continues, hash).is_some() {
                 let shown = String::from_utf8_lossy(piece);
                 return Err(unusable(format!("the piece `{shown}` is empty or there twice")));
@@ -129,7 +130,7 @@ impl Vocabulary {
         let mut hashes = [0; LONGEST_WORD];
         let mut hash = SEEDS[usize::from(continues)];
         for (kept, letter) in hashes.iter_mut().zip(letters) {
-            hash = step(hash, letter);
+            hash = fnv::step(hash, *letter);
             *kept = hash;
         }
         (1..=letters.len())
@@ -160,12 +161,6 @@ impl Vocabulary {
     fn len(&self) -> usize {
         self.continues.len()
     }
-}
-
-/// One step of FNV-1a. FNV-1a is used because the hash of a word contains the hashes of all its prefixes as
-/// intermediate values.
-fn step(hash: u32, letter: &u8) -> u32 {
-    (hash ^ u32::from(*letter)).wrapping_mul(0x0100_0193)
 }
 
 /// The word that is being read.
