@@ -22,14 +22,11 @@ const SPANS: usize = 6;
 /// Maximum number of further files, each with a few lines.
 const RUNNERS_UP: usize = 3;
 
-/// Minimum probability that the question is about the repository for more than one further file.
-const SURE: f32 = 0.6;
+/// Minimum probability that the best chunk of a further file is useful.
+const PROBABLE: f32 = 0.06;
 
-/// Minimum score of a runner-up relative to the score of the best file.
-const NAMED: f32 = 0.3;
-
-/// Number of lines of a runner-up.
-const BRIEF: usize = 3;
+/// Number of lines of a further file, and of a signature.
+const BRIEF: usize = 2;
 
 /// Number of matching lines of a definition that does not fit.
 const EXCERPT: usize = 10;
@@ -124,8 +121,6 @@ impl Packer<'_> {
         packed: &mut Packed,
     ) -> Result<(), DeadlineExceeded> {
         let mut budget = budget.min(most_tokens(relevance));
-        let runners_up = if relevance >= SURE { RUNNERS_UP } else { 1 };
-        let best = candidates.first().map_or(0.0, |candidate| candidate.score);
         let mut runners: Vec<Item> = Vec::new();
         let mut spans = 0;
         let mut is_first = true;
@@ -134,8 +129,9 @@ impl Packer<'_> {
                 return Err(DeadlineExceeded);
             }
             let must = candidate.named || is_first;
-            let is_useful = must || candidate.chunks.iter().any(|chunk| chunk.usefulness >= USEFUL);
-            let is_runner = candidate.score >= NAMED * best && runners.len() < runners_up;
+            let usefulness = candidate.chunks.iter().map(|chunk| chunk.usefulness).fold(0.0, f32::max);
+            let is_useful = must || usefulness >= USEFUL;
+            let is_runner = usefulness >= PROBABLE && runners.len() < RUNNERS_UP;
             if spans + runners.len() >= SPANS || !(is_useful || is_runner) {
                 continue;
             }
@@ -198,7 +194,8 @@ impl Packer<'_> {
 
     /// Returns the signature of a definition that does not fit, and the lines of it that match the question.
     fn excerpts(&self, candidate: &Candidate, file: &PackFile<'_>, pick: &Pick) -> Vec<Item> {
-        let first = pick.span.title.clamp(pick.span.first, pick.span.last);
+        // A later chunk of a long definition begins after its title.
+        let first = if pick.span.title == 0 { pick.span.first } else { pick.span.title.min(pick.span.last) };
         let signature = Span { first, last: pick.span.last.min(first + BRIEF as u32 - 1), ..pick.span };
         let mut spans = vec![signature];
         match self.matching(file, &pick.span, EXCERPT) {

@@ -17,11 +17,8 @@ use crate::rank::Candidate;
 use crate::render;
 use crate::value::{Prices, news};
 
-/// Maximum number of places with lines, and of less likely files.
+/// Maximum number of places with lines.
 const PLACES: usize = 8;
-const LESS_LIKELY: usize = 3;
-/// Maximum number of tokens of a map.
-const MAX_TOKENS: u32 = 450;
 /// Maximum number of line ranges of one file.
 const RANGES: usize = 3;
 /// Minimum number of tokens that a line range adds to a path. A file whose ranges are worth less is not read.
@@ -42,14 +39,11 @@ impl Packer<'_> {
         mut budget: u32,
         packed: &mut Packed,
     ) -> Result<(), DeadlineExceeded> {
-        budget = budget.min(MAX_TOKENS);
+        budget = budget.min(most_tokens(relevance));
         let (mut places, mut paths, mut named) = (0, Vec::new(), 0);
         for (rank, candidate) in candidates.iter().enumerate() {
             if Instant::now() >= self.deadline {
                 return Err(DeadlineExceeded);
-            }
-            if places == PLACES && paths.len() == LESS_LIKELY {
-                break;
             }
             let facts = &snapshot.file(candidate.file).facts;
             let pays = places < PLACES && prices.of_range(rank, 0, relevance) >= prices.of_tokens(MIN_RANGE_TOKENS);
@@ -97,7 +91,7 @@ impl Packer<'_> {
             }
             if self.prior.mentions(&path.source) {
                 packed.known = true;
-            } else if paths.len() < LESS_LIKELY {
+            } else {
                 budget -= path.tokens;
                 named += 1;
                 paths.push(path);
@@ -181,4 +175,12 @@ impl Packer<'_> {
             (defines, _) => self.why(0, few(defines), 0, false),
         }
     }
+}
+
+/// Returns the most tokens of a map for a question that is about the repository with this probability. With its frame, a map
+/// has at most 450.
+fn most_tokens(relevance: f32) -> u32 {
+    const AT_HALF: f32 = 145.0;
+    const SLOPE: f32 = 500.0;
+    (AT_HALF + SLOPE * (relevance.min(1.0) - 0.5).max(0.0)) as u32
 }

@@ -30,6 +30,21 @@ fn the_block_never_costs_more_than_the_budget() {
 }
 
 #[test]
+fn definition_that_does_not_fit_is_shown_by_its_signature_and_the_lines_that_match() {
+    let steps: String = (0..90).map(|at| format!("    let step_{at} = advance(frame, {at});\n")).collect();
+    let text = format!(
+        "/// Rebuilds the sextant.\npub fn rebuild_sextant(frame: &Frame) {{\n{steps}    calibrate_zenith(frame);\n}}\n"
+    );
+    let repo = Repo::with(&[("src/sextant.rs", &text), ("src/other.rs", "pub fn other() {}\n")]);
+    let question = "why does rebuild_sextant calibrate the zenith of a frame";
+    let found = repo.ready().explore(question, &limits(350));
+    let shown: String = found.items.iter().map(|item| &*item.text).collect();
+    assert!(shown.contains("pub fn rebuild_sextant") && shown.contains("calibrate_zenith"), "{shown}");
+    assert!(found.items.len() == 2 && shown.lines().count() < 20, "{shown}");
+    assert_spans_are_on_disk(repo.root(), &found);
+}
+
+#[test]
 fn the_same_question_gives_the_same_bytes() {
     let repo = Repo::service();
     let (one, two) = (repo.ready(), repo.ready());
