@@ -6,8 +6,11 @@
   benches/relevance/fit.py ASKINGS VECTORS --score FILE       scores written weights on other askings
 
 Two ridge-regularised logistic regressions: one over the vector of the prompt alone (what does a question about code sound
-like), and one over the features of the prompt in the repository, with the result of the first. An asking is scored by
-weights that saw neither its repository nor its prompt. Needs numpy.
+like), and one over the features of the prompt in the repository, with the result of the first, also times the logarithm of
+the prompt's length: a long prompt says more of itself, and chance finds more for it. A question that is asked in another
+repository counts for CROSS prompts about none. Too few prompts have exact evidence for a weight of its own: it is EXACT. An
+asking is scored by weights that saw neither its repository nor its
+prompt. Needs numpy.
 
 The probability is that of a mix in which a share of the prompts is about the repository: the share for which one half is
 the probability that this share of prompts about no repository reaches (OFF_TOPIC).
@@ -23,18 +26,21 @@ FOLDS = 5
 FORM_RIDGE = 8.0
 RIDGE = 2.0
 OFF_TOPIC = 0.035
-FORM = "form"
+CROSS = 2.0
+EXACT = 0.5
+FORM = ["form", "form_by_length"]
+LENGTH = "length"
 POSITIVE = ("on_topic", "question")
 
 
-def logistic(rows, wanted, weights, ridge):
+def logistic(rows, wanted, weights, ridge, offset=0.0):
     """Newton's method. The last coefficient is the constant, which has no ridge."""
     rows = np.hstack([rows, np.ones((len(rows), 1))])
     penalty = np.full(rows.shape[1], ridge)
     penalty[-1] = 1e-9
     fitted = np.zeros(rows.shape[1])
     for _ in range(40):
-        p = 1 / (1 + np.exp(-rows @ fitted))
+        p = 1 / (1 + np.exp(-rows @ fitted - offset))
         gradient = rows.T @ (weights * (p - wanted)) + penalty * fitted
         hessian = (rows * (weights * p * (1 - p))[:, None]).T @ rows + np.diag(penalty)
         step = np.linalg.solve(hessian, gradient)
@@ -69,14 +75,16 @@ class Model:
         form = np.array([
             unseen[data.ids[n]] if data.ids[n] in unseen else apply(data.vectors[n : n + 1], self.form)[0] for n in chosen
         ])
-        rows = expand(data.features[chosen], form)
+        rows = expand(data, chosen, form)
         self.mean, self.spread = rows.mean(0), rows.std(0) + 1e-9
-        weights = balance(data.wanted[chosen]) * data.weight[chosen]
-        self.fitted = logistic((rows - self.mean) / self.spread, data.wanted[chosen], weights, RIDGE)
+        weights = balance(data.wanted[chosen]) * data.weight[chosen] * np.where(data.is_cross[chosen], CROSS, 1)
+        rows = (rows - self.mean) / self.spread
+        self.fitted = logistic(rows, data.wanted[chosen], weights, RIDGE, EXACT * data.exact[chosen])
 
     def score(self, data, chosen):
         form = apply(data.vectors[chosen], self.form)
-        return apply((expand(data.features[chosen], form) - self.mean) / self.spread, self.fitted)
+        rows = (expand(data, chosen, form) - self.mean) / self.spread
+        return apply(rows, self.fitted) + EXACT * data.exact[chosen]
 
     def written(self, names, bound):
         """The weights, with a constant that makes the score `bound` a probability of one half."""
@@ -84,7 +92,7 @@ class Model:
         return {
             "form": [round(float(x), 4) for x in self.form[:-1]],
             "form_constant": round(float(self.form[-1]), 4),
-            "weights": {name: round(float(x), 5) for name, x in zip(names, plain)},
+            "weights": {name: round(float(x), 5) for name, x in zip(names, plain)} | {"exact": EXACT},
             "constant": round(float(self.fitted[-1] - plain @ self.mean - bound), 5),
         }
 
@@ -98,8 +106,9 @@ class Written(Model):
         self.mean, self.spread = 0.0, 1.0
 
 
-def expand(features, form):
-    return np.hstack([features, form[:, None]])
+def expand(data, chosen, form):
+    features = data.features[chosen]
+    return np.column_stack([features, form, form * features[:, data.names.index(LENGTH)]])
 
 
 def balance(wanted):
@@ -117,8 +126,11 @@ class Data:
         self.ids = [row["id"] for row in rows]
         self.repos = np.array([row["repo"] for row in rows])
         self.vectors = np.array([vector[row["id"]] for row in rows])
-        self.names = sorted(rows[0]["features"].keys() - {FORM}) + [FORM]
-        self.features = np.array([[row["features"][name] for name in self.names[:-1]] for row in rows])
+        self.names = sorted(rows[0]["features"].keys() - set(FORM)) + FORM
+        self.features = np.array([[row["features"][name] for name in self.names[: -len(FORM)]] for row in rows])
+        exact = self.names.index("exact")
+        self.exact = self.features[:, exact].copy()
+        self.features[:, exact] = 0
         is_about = [row["class"] in POSITIVE for row in rows]
         self.wanted = np.array([float(about and row["about"] == row["repo"]) for about, row in zip(is_about, rows)])
         self.is_cross = np.array([about and row["about"] != row["repo"] for about, row in zip(is_about, rows)])

@@ -67,8 +67,9 @@ impl Evidence {
             trust(place_of(snapshot, doc), question)
         });
         let (model, count) = (Model::shared(), question.concepts.len().max(1) as f32);
+        let (strongest, length, form) = (words.strongest(), count.ln_1p(), model.form(&vector));
         let features = [
-            words.strongest(),
+            strongest,
             words.lacking(),
             count,
             // Half of a question of two words is one word, which matches anywhere.
@@ -81,7 +82,12 @@ impl Evidence {
             likeness.titles,
             likeness.texts,
             likeness.pairs,
-            model.form(&vector),
+            form,
+            length,
+            strongest * length,
+            place.share * length,
+            likeness.texts * length,
+            form * length,
         ];
         let named = |side: Vec<usize>| {
             let words = side.into_iter().take(NAMED).map(|at| redact(&question.concepts[at].word).into_owned());

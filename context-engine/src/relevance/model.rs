@@ -6,10 +6,11 @@ use std::sync::LazyLock;
 use muninn_text::embed::dot;
 use serde::Deserialize;
 
-/// The names of the features, as in `weights.json`; the last is the result of the linear model over the question's vector.
-pub(super) const NAMES: [&str; 13] = [
+/// The names of the features, as in `weights.json`; `form` is the result of the linear model over the question's vector. In a
+/// long question, chance finds more, so some features are also there times the logarithm of the length.
+pub(super) const NAMES: [&str; 18] = [
     "strongest", "lacking", "count", "few", "size", "share", "in_path", "exact", "unknown", "titles", "texts", "pairs",
-    "form",
+    "form", "length", "strongest_by_length", "share_by_length", "texts_by_length", "form_by_length",
 ];
 
 /// The features of a question, in the order of [`NAMES`].

@@ -28,7 +28,6 @@ const ON_TOPIC: &[(&str, &str)] = &[
     ("does import_file skip duplicates by order number", "tools/import_orders.py"),
     ("what encoding does the legacy export have", "tools/import_orders.py"),
     ("add a dry-run flag to the orders import", "tools/import_orders.py"),
-    ("which environment variable sets the listen address of the server", "README.md"),
     ("how do we roll back a deployment of the Helm chart", "README.md"),
     ("which test covers replaying the ledger twice", "tests/ledger_replay.rs"),
     ("what do error responses look like, which fields", ".muninn/knowledge/errors.md"),
@@ -84,6 +83,13 @@ fn questions_about_the_repository_get_items() {
         assert!(!found.question_terms.is_empty(), "{question}");
     }
     assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn words_that_others_have_and_this_repository_lacks_are_evidence_against() {
+    let found = ask(&Repo::service().ready(), "which environment variable sets the listen address of the server");
+    assert!(found.items.is_empty(), "{:?}", files(&found));
+    assert!(found.reason.unwrap().contains("not in this repository: environment, variable"));
 }
 
 #[test]
