@@ -396,9 +396,9 @@ impl Packer<'_> {
 /// Returns the most tokens for a question that is about the repository with this probability: few at one half, where every
 /// second pack is read in vain, and without a limit in effect at 1.
 fn most_tokens(relevance: f32) -> u32 {
-    const AT_HALF: f32 = 300.0;
-    const SLOPE: f32 = 7_000.0;
-    (AT_HALF + SLOPE * (relevance - 0.5).max(0.0)) as u32
+    const AT_HALF: f32 = 200.0;
+    const RISE: f32 = 10_000.0;
+    (AT_HALF + RISE * (relevance - 0.5).max(0.0).powi(2)) as u32
 }
 
 fn join(before: &mut Pick, pick: &Pick) {
