@@ -1,7 +1,7 @@
 //! Packing the best chunks into the token budget.
 //!
 //! A chunk is packed if it is probably useful, best file first, as long as the budget allows. So a clear question gets
-//! several chunks of one or two files, and a vague one gets little. A runner-up is shown by a few lines. Packing reads
+//! several chunks of one or two files, and a vague one gets little. A further file is shown by a signature. Packing reads
 //! the disk. A file that changed since it was indexed is parsed again, and a missing file is skipped. Chunks are skipped
 //! if the conversation already contains them in their current form.
 

@@ -19,14 +19,14 @@ const USEFUL: f32 = 0.25;
 /// Maximum number of spans of code.
 const SPANS: usize = 6;
 
-/// Maximum number of further files, each with a few lines.
+/// Maximum number of further files, each with a signature.
 const RUNNERS_UP: usize = 3;
 
 /// Minimum probability that the best chunk of a further file is useful.
 const PROBABLE: f32 = 0.06;
 
-/// Number of lines of a further file, and of a signature.
-const BRIEF: usize = 2;
+/// Number of lines of a signature.
+const BRIEF: u32 = 2;
 
 /// Number of matching lines of a definition that does not fit.
 const EXCERPT: usize = 10;
@@ -166,10 +166,10 @@ impl Packer<'_> {
         Ok(())
     }
 
-    /// Returns those lines of a file's best chunk, from its title on, that say most about the question.
+    /// Returns the signature of a file's best chunk.
     fn brief(&self, candidate: &Candidate, file: &PackFile<'_>, picks: &[Pick]) -> Option<Item> {
         let pick = picks.first()?;
-        let item = self.item(candidate, file, &Pick { span: self.matching(file, &pick.span, BRIEF)?, ..pick.clone() });
+        let item = self.item(candidate, file, &Pick { span: signature(&pick.span), ..pick.clone() });
         item.map(|mut item| {
             measure(&mut item);
             item
@@ -194,9 +194,7 @@ impl Packer<'_> {
 
     /// Returns the signature of a definition that does not fit, and the lines of it that match the question.
     fn excerpts(&self, candidate: &Candidate, file: &PackFile<'_>, pick: &Pick) -> Vec<Item> {
-        // A later chunk of a long definition begins after its title.
-        let first = if pick.span.title == 0 { pick.span.first } else { pick.span.title.min(pick.span.last) };
-        let signature = Span { first, last: pick.span.last.min(first + BRIEF as u32 - 1), ..pick.span };
+        let signature = signature(&pick.span);
         let mut spans = vec![signature];
         match self.matching(file, &pick.span, EXCERPT) {
             Some(lines) if lines.first <= signature.last + GAP => spans[0].last = lines.last.max(signature.last),
@@ -391,6 +389,12 @@ impl Packer<'_> {
         }
         redact(&reasons.join("; ")).into_owned()
     }
+}
+
+/// Returns the first lines of a definition. A later chunk of a long one begins after its title.
+fn signature(span: &Span) -> Span {
+    let first = if span.title == 0 { span.first } else { span.title.min(span.last) };
+    Span { first, last: span.last.min(first + BRIEF - 1), ..*span }
 }
 
 /// Returns the most tokens for a question that is about the repository with this probability: few at one half, where every
