@@ -19,7 +19,9 @@ use crate::pack::{DeadlineExceeded, Packed, Packer};
 use crate::partial::{self, Sample};
 use crate::prior_context::PriorContext;
 use crate::question::{self, Question};
-use crate::rank::{Candidate, FileStatistics, Index, MAX_FILES, Query, ScoredChunk, place_of, rank, rate};
+use crate::rank::{
+    Candidate, FileStatistics, Index, MAX_FILES, PostingsCache, Query, ScoredChunk, place_of, rank, rank_with, rate,
+};
 use crate::relevance::{self, Evidence, Rejection};
 use crate::tuning::{Lists, RankedFile, Ranking, Tuning};
 use crate::value::Prices;
@@ -109,15 +111,17 @@ pub(crate) fn ranking(
     let started = Instant::now();
     let question = question::analyse(&mut Tokenizer::new(), text);
     let snapshot = index.snapshot;
-    let mut query = Query::new(&question, snapshot);
-    let by_words = rank(index, &question, &query, tuning.lists, keep);
+    let terms = PostingsCache::new(snapshot);
+    let mut query = Query::new(&question, &terms);
+    let by_words = rank_with(&terms, index, &question, &query, (tuning.lists, keep));
     query.near = near(vectors, snapshot, &question, text, tuning.lists);
-    let with_vectors = (!query.near.is_empty()).then(|| rank(index, &question, &query, tuning.lists, keep));
+    let with_vectors =
+        (!query.near.is_empty()).then(|| rank_with(&terms, index, &question, &query, (tuning.lists, keep)));
     let candidates = with_vectors.as_ref().unwrap_or(&by_words);
     let ranked = |file: usize, score: f32| RankedFile { path: snapshot.file(file).facts.path.clone(), score };
     let files = candidates.iter().map(|candidate| ranked(candidate.file, candidate.score));
     let (files, elapsed) = (files.collect(), started.elapsed());
-    let evidence = Evidence::of((worktree, snapshot), text, &question, &by_words, snapshot);
+    let evidence = Evidence::of((worktree, snapshot), text, &question, &by_words, &terms);
     Ranking { files, elapsed, features: evidence.named_features() }
 }
 
@@ -238,7 +242,8 @@ fn find(
     match inputs.snapshot {
         Some(snapshot) => {
             let index = Index { snapshot, companions: inputs.companions, hits: inputs.memories.hits() };
-            let found = gather(inputs, (index, snapshot), &asked, limits, exploration);
+            let terms = PostingsCache::new(snapshot);
+            let found = gather(inputs, (index, &terms, &terms), &asked, limits, exploration);
             let Err(EmptyReason::Rejected { .. }) = found else {
                 return found;
             };
@@ -247,13 +252,15 @@ fn find(
             };
             let question = question::analyse(&mut Tokenizer::new(), &text);
             let asked = Asked { question: &question, text: &text, continues: false };
-            gather(inputs, (index, snapshot), &asked, limits, exploration).or(found)
+            gather(inputs, (index, &terms, &terms), &asked, limits, exploration).or(found)
         }
         None => {
             let sample = partial::sample(inputs.worktree, &question, inputs.max_file_bytes, limits.deadline);
             let Sample { snapshot, statistics } = &sample;
             let index = Index { snapshot, companions: &Companions::default(), hits: &Hits::default() };
-            let found = in_time().and_then(|()| gather(inputs, (index, statistics), &asked, limits, exploration));
+            let terms = PostingsCache::new(snapshot);
+            let found =
+                in_time().and_then(|()| gather(inputs, (index, &terms, statistics), &asked, limits, exploration));
             found.map_err(|error| EmptyReason::NotReady(Box::new(error)))
         }
     }
@@ -298,7 +305,7 @@ struct Asked<'a> {
 /// Ranks the files, applies the threshold and packs.
 fn gather(
     inputs: &LexicalInputs<'_>,
-    (index, statistics): (Index<'_>, &impl FileStatistics),
+    (index, terms, statistics): (Index<'_>, &PostingsCache<'_>, &impl FileStatistics),
     &Asked { question, text, continues }: &Asked<'_>,
     limits: &Limits,
     exploration: &mut Exploration,
@@ -309,7 +316,7 @@ fn gather(
     exploration.files = inputs.snapshot.map(Snapshot::len);
     let snapshot = index.snapshot;
     let lists = inputs.tuning.lists;
-    let mut candidates = rank(index, question, &query, lists, MAX_FILES);
+    let mut candidates = rank_with(terms, index, question, &query, (lists, MAX_FILES));
     if Instant::now() >= limits.deadline {
         return Err(EmptyReason::DeadlineExceeded);
     }
@@ -342,7 +349,7 @@ fn gather(
         // repository, because some chunk is always the most similar one.
         query.near = near(inputs.vectors, snapshot, question, text, lists);
         if !query.near.is_empty() {
-            candidates = rank(index, question, &query, lists, MAX_FILES);
+            candidates = rank_with(terms, index, question, &query, (lists, MAX_FILES));
         }
     }
     let packer = inputs.packer(question, &query, limits.deadline);

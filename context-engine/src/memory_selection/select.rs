@@ -14,7 +14,7 @@ use super::places::Places;
 use super::probability::{self, CosineScale, Features, UNKNOWN_PLACES, crowd, is_proposal, least, prior, probability};
 use crate::pack::{MAX_MEMORIES, MemoryCandidate};
 use crate::question::{self, Question};
-use crate::rank::{Candidate, Index, MAX_FILES, Query, Statistics, rank};
+use crate::rank::{Candidate, Index, MAX_FILES, PostingsCache, Query, Statistics, rank_with};
 use crate::relevance::Evidence;
 use crate::tuning::Lists;
 
@@ -118,9 +118,10 @@ pub(crate) fn features(
     text: &str,
 ) -> Vec<(String, Vec<f32>)> {
     let question = question::analyse(&mut Tokenizer::new(), text);
-    let query = Query::new(&question, index.snapshot);
-    let candidates = rank(index, &question, &query, Lists::ALL, MAX_FILES);
-    let evidence = Evidence::of((worktree, index.snapshot), text, &question, &candidates, index.snapshot);
+    let terms = PostingsCache::new(index.snapshot);
+    let query = Query::new(&question, &terms);
+    let candidates = rank_with(&terms, index, &question, &query, (Lists::ALL, MAX_FILES));
+    let evidence = Evidence::of((worktree, index.snapshot), text, &question, &candidates, &terms);
     let inputs = MemoryInputs {
         memories,
         index: Some(index),

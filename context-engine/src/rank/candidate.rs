@@ -1,3 +1,4 @@
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -78,10 +79,10 @@ pub(crate) struct ScoredChunk {
     pub(crate) usefulness: f32,
 }
 
-/// The postings of terms, each looked up once.
+/// The postings of terms, each looked up once for a question.
 pub(crate) struct PostingsCache<'a> {
     pub(crate) snapshot: &'a Snapshot,
-    found: HashMap<String, Rc<TermPostings>>,
+    found: RefCell<HashMap<String, Rc<TermPostings>>>,
 }
 
 /// The postings of a term, by field.
@@ -93,11 +94,11 @@ pub(crate) struct TermPostings {
 
 impl<'a> PostingsCache<'a> {
     pub(crate) fn new(snapshot: &'a Snapshot) -> Self {
-        Self { snapshot, found: HashMap::new() }
+        Self { snapshot, found: RefCell::default() }
     }
 
-    pub(crate) fn get(&mut self, term: &str) -> Rc<TermPostings> {
-        if let Some(found) = self.found.get(term) {
+    pub(crate) fn get(&self, term: &str) -> Rc<TermPostings> {
+        if let Some(found) = self.found.borrow().get(term) {
             return Rc::clone(found);
         }
         let found = Rc::new(TermPostings {
@@ -105,7 +106,7 @@ impl<'a> PostingsCache<'a> {
             names: self.snapshot.lookup(Field::Names, term),
             paths: self.snapshot.lookup(Field::Paths, term),
         });
-        self.found.insert(term.to_owned(), Rc::clone(&found));
+        self.found.borrow_mut().insert(term.to_owned(), Rc::clone(&found));
         found
     }
 }

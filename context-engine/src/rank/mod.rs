@@ -16,8 +16,8 @@ mod score;
 mod usefulness;
 mod weights;
 
-pub(crate) use candidate::{Candidate, FileCounts, FileStatistics, Index, ScoredChunk, Statistics};
-pub(super) use candidate::{ChunkScores, PART_WEIGHT, PostingsCache};
-pub(crate) use score::{MAX_FILES, Query, rank};
+pub(crate) use candidate::{Candidate, FileCounts, FileStatistics, Index, PostingsCache, ScoredChunk, Statistics};
+pub(super) use candidate::{ChunkScores, PART_WEIGHT};
+pub(crate) use score::{MAX_FILES, Query, rank, rank_with};
 pub(crate) use usefulness::rate;
 pub(crate) use weights::place_of;

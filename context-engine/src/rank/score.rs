@@ -48,16 +48,26 @@ impl Statistics for Snapshot {
     }
 }
 
-impl FileStatistics for Snapshot {
+impl Statistics for PostingsCache<'_> {
+    fn frequency(&self, term: &str) -> u32 {
+        Statistics::frequency(self.snapshot, term)
+    }
+
+    fn documents(&self) -> usize {
+        Statistics::documents(self.snapshot)
+    }
+}
+
+impl FileStatistics for PostingsCache<'_> {
     fn files_with(&self, term: &str) -> FileCounts {
         let mut counts = FileCounts::default();
         let mut last = None;
         // The chunks of a file are adjacent.
-        for posting in self.lookup(Field::Bodies, term) {
-            let file = self.file_of(DocId(posting.number));
+        for posting in &self.get(term).bodies {
+            let file = self.snapshot.file_of(DocId(posting.number));
             if last != Some(file) {
                 last = Some(file);
-                counts.count(self.file(file).role.kind());
+                counts.count(self.snapshot.file(file).role.kind());
             }
         }
         counts
@@ -65,7 +75,7 @@ impl FileStatistics for Snapshot {
 
     fn files(&self) -> FileCounts {
         let mut counts = FileCounts::default();
-        for (_, file) in Snapshot::files(self) {
+        for (_, file) in self.snapshot.files() {
             counts.count(file.role.kind());
         }
         counts
@@ -130,12 +140,22 @@ impl Query {
 
 /// Returns the `keep` best files, best first. The order does not depend on the history of the index.
 pub(crate) fn rank(index: Index<'_>, question: &Question, query: &Query, lists: Lists, keep: usize) -> Vec<Candidate> {
+    rank_with(&PostingsCache::new(index.snapshot), index, question, query, (lists, keep))
+}
+
+/// Ranks files as [`rank`] does, with postings that may be known already.
+pub(crate) fn rank_with(
+    terms: &PostingsCache<'_>,
+    index: Index<'_>,
+    question: &Question,
+    query: &Query,
+    (lists, keep): (Lists, usize),
+) -> Vec<Candidate> {
     let snapshot = index.snapshot;
-    let mut terms = PostingsCache::new(snapshot);
-    let weights = RankWeights::of(&mut terms, question, lists);
-    let mut chunks = chunk_scores(&mut terms, question, query, (lists, &weights));
-    let (fused, path_concepts) = fused_scores(&mut terms, query, &chunks, lists);
-    let headline = headline_scores(&mut terms, question, query, (lists, &weights));
+    let weights = RankWeights::of(terms, question, lists);
+    let mut chunks = chunk_scores(terms, question, query, (lists, &weights));
+    let (fused, path_concepts) = fused_scores(terms, query, &chunks, lists);
+    let headline = headline_scores(terms, question, query, (lists, &weights));
     let meaning = vector_list::file_scores(snapshot, &query.near, |doc| weights.of_chunk(doc));
     for (chunk, _) in &query.near {
         chunks.add_candidate(*chunk);
@@ -238,12 +258,7 @@ impl ChunkScores {
 }
 
 /// Returns the sum of the measures, and the concepts in the path, by file number.
-fn fused_scores(
-    terms: &mut PostingsCache<'_>,
-    query: &Query,
-    chunks: &ChunkScores,
-    lists: Lists,
-) -> (Vec<f32>, Vec<u64>) {
+fn fused_scores(terms: &PostingsCache<'_>, query: &Query, chunks: &ChunkScores, lists: Lists) -> (Vec<f32>, Vec<u64>) {
     let snapshot = terms.snapshot;
     let mut best_chunks = vec![0.0; snapshot.file_numbers()];
     for (number, _) in snapshot.files() {
@@ -267,7 +282,7 @@ fn fused_scores(
 
 /// Returns the file scores for the headline alone; `None` without a headline.
 fn headline_scores(
-    terms: &mut PostingsCache<'_>,
+    terms: &PostingsCache<'_>,
     question: &Question,
     query: &Query,
     (lists, weights): (Lists, &RankWeights<'_>),
@@ -281,7 +296,7 @@ fn headline_scores(
 
 #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
 fn chunk_scores(
-    terms: &mut PostingsCache<'_>,
+    terms: &PostingsCache<'_>,
     question: &Question,
     query: &Query,
     (lists, weights): (Lists, &RankWeights<'_>),
@@ -320,7 +335,7 @@ fn chunk_scores(
 
 /// Returns BM25 with files as documents, from the postings of chunks; the chunks of a file are adjacent in them.
 #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
-fn file_scores(terms: &mut PostingsCache<'_>, query: &Query) -> Vec<f32> {
+fn file_scores(terms: &PostingsCache<'_>, query: &Query) -> Vec<f32> {
     let snapshot = terms.snapshot;
     let average = snapshot.average_file_length();
     let mut scores = vec![0.0; snapshot.file_numbers()];
@@ -345,7 +360,7 @@ fn file_scores(terms: &mut PostingsCache<'_>, query: &Query) -> Vec<f32> {
 
 /// Returns BM25 over the words of paths, and the concepts in each path, by file number.
 #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
-fn path_scores(terms: &mut PostingsCache<'_>, query: &Query) -> (Vec<f32>, Vec<u64>) {
+fn path_scores(terms: &PostingsCache<'_>, query: &Query) -> (Vec<f32>, Vec<u64>) {
     let snapshot = terms.snapshot;
     let average = snapshot.average_path_length();
     let mut scores = vec![0.0; snapshot.file_numbers()];

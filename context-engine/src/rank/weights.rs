@@ -32,7 +32,7 @@ pub(super) struct RankWeights<'a> {
 }
 
 impl<'a> RankWeights<'a> {
-    pub(super) fn of(terms: &mut PostingsCache<'a>, question: &'a Question, lists: Lists) -> Self {
+    pub(super) fn of(terms: &PostingsCache<'a>, question: &'a Question, lists: Lists) -> Self {
         let snapshot = terms.snapshot;
         let mut weights = Self {
             snapshot,
