@@ -38,7 +38,7 @@ fn searches(conversation: &mut Conversation, times: usize) {
 
 #[test]
 fn stats_add_up_conversations_that_used_their_packs_and_ignored_them() {
-    let stage = Stage::new();
+    let stage = Stage::large();
     let path = |file: &str| json!({"file_path": stage.root.join(file)});
 
     let mut used = asks(&stage, "used");

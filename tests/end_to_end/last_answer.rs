@@ -10,7 +10,7 @@ use crate::agent::Conversation;
 use crate::compressed::encoded;
 use crate::formats::{ALL, Format, all_pairs, backend};
 use crate::learning::Team;
-use crate::stage::{QUESTION, quoted};
+use crate::stage::{QUESTION, quoted, write_notes};
 
 /// An answer that cites files, and one that is not there.
 const ANSWER: &str =
@@ -258,6 +258,7 @@ fn end_of_a_huge_stream_is_learned_from_and_all_of_it_is_sent() {
 #[test]
 fn map_whose_place_only_the_answer_cites_gained() {
     let team = team("It refills lazily, see src/rate_limiter.rs:17.", "");
+    write_notes(&team.root);
     let gateway = team.serve();
     let mut conversation = Conversation::new(&team.root);
     conversation.says(QUESTION);

@@ -1,6 +1,6 @@
 //! The common stage: a small repository, a gateway that has indexed it, and a recording backend.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use muninn_tests::http::Response;
 use muninn_tests::{Control, Gateway, TestEnv, Upstream};
@@ -46,12 +46,32 @@ pub(crate) struct Stage {
     pub(crate) gateway: Gateway,
 }
 
+/// Adds files that answer no question.
+pub(crate) fn write_notes(root: &Path) {
+    let notes = root.join("notes");
+    std::fs::create_dir_all(&notes).unwrap();
+    for number in 0..100 {
+        std::fs::write(notes.join(format!("{number}.txt")), format!("Entry {number}.\n")).unwrap();
+    }
+}
+
 impl Stage {
     /// With the demo repository, indexed.
     pub(crate) fn new() -> Stage {
         let stage = Stage::with(Upstream::start(), "");
         stage.gateway.wait_ready();
         stage
+    }
+
+    /// With the demo repository among other files, indexed. A map of a few files of a small repository gains nothing.
+    pub(crate) fn large() -> Stage {
+        let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+        env.connect_with(&upstream, "");
+        let root = env.repository("demo", &FILES);
+        write_notes(&root);
+        let gateway = env.serve(&root, &[]);
+        gateway.wait_ready();
+        Stage { env, upstream, root, gateway }
     }
 
     /// With an answer under the test's control; nothing is injected, so nothing is waited for.
