@@ -187,7 +187,7 @@ mod tests {
     fn random_policy_is_deterministic_and_ends() {
         let opening = "Question:\nWhere?\n\nCandidates, best first:\n- src/x.py:3-9  x\n".to_owned();
         let mut conversation = Conversation { opening, ..Conversation::default() };
-        for seed in ["a", "b", "c"].map(seed) {
+        for seed in ["a", "b", "c"].map(|name: &str| hash64(name.bytes())) {
             conversation.turns = 0;
             assert_eq!(random(seed, &conversation), random(seed, &conversation));
             conversation.turns = 5;
