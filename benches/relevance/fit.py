@@ -8,9 +8,8 @@
 Two ridge-regularised logistic regressions: one over the vector of the prompt alone (what does a question about code sound
 like), and one over the features of the prompt in the repository, with the result of the first, also times the logarithm of
 the prompt's length: a long prompt says more of itself, and chance finds more for it. A question that is asked in another
-repository counts for CROSS prompts about none. Too few prompts have exact evidence for a weight of its own: it is EXACT. An
-asking is scored by weights that saw neither its repository nor its
-prompt. Needs numpy.
+repository counts for CROSS prompts about none. Too few prompts have exact evidence for a fitted weight: it is EXACT. An
+asking is scored by weights that saw neither its repository nor its prompt. Needs numpy.
 
 The probability is that of a mix in which a share of the prompts is about the repository: the share for which one half is
 the probability that this share of prompts about no repository reaches (OFF_TOPIC).

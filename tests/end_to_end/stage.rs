@@ -65,13 +65,9 @@ impl Stage {
 
     /// With the demo repository among other files, indexed. A map of a few files of a small repository gains nothing.
     pub(crate) fn large() -> Stage {
-        let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
-        env.connect_with(&upstream, "");
-        let root = env.repository("demo", &FILES);
-        write_notes(&root);
-        let gateway = env.serve(&root, &[]);
-        gateway.wait_ready();
-        Stage { env, upstream, root, gateway }
+        let stage = Stage::begin(Upstream::start(), "", write_notes);
+        stage.gateway.wait_ready();
+        stage
     }
 
     /// With an answer under the test's control; nothing is injected, so nothing is waited for.
@@ -82,9 +78,15 @@ impl Stage {
 
     /// With this backend and more configuration; the index may still be on its way.
     pub(crate) fn with(upstream: Upstream, more: &str) -> Stage {
+        Stage::begin(upstream, more, |_| ())
+    }
+
+    /// Changes the repository before the gateway starts.
+    fn begin(upstream: Upstream, more: &str, prepare: impl FnOnce(&Path)) -> Stage {
         let env = TestEnv::new(MUNINN);
         env.connect_with(&upstream, more);
         let root = env.repository("demo", &FILES);
+        prepare(&root);
         let gateway = env.serve(&root, &[]);
         Stage { env, upstream, root, gateway }
     }
