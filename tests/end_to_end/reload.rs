@@ -54,7 +54,7 @@ fn reload_applies_to_the_wiki() {
         let terms = digest["cloud"].as_array().unwrap().iter();
         terms.map(|term| term["term"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(terms(), ["alpha", "alpha beta", "beta", "beta gamma", "gamma"]);
+    assert_eq!(terms(), ["gamma", "beta gamma", "beta", "alpha beta", "alpha"]);
     let settings = "[wiki]\npath = \"docs\"\n[wiki.digest]\ncloud_size = 1\nstopwords_extra = [\"Delta\"]\n";
     env.write_config(&format!("{}{settings}", upstream.backend("mock")));
     gateway.hang_up();

@@ -3,19 +3,32 @@
 
     tests/wiki/cloud.py MUNINN DIRECTORY...
 
-Shares no code with Muninn but the lists of stop words. Prints a line for each directory, and `N passed, N failed`.
+Shares no code with Muninn but the lists of stop words and the table of words in other repositories, whose terms are stemmed
+as by the package `snowballstemmer`. Prints a line for each directory, and `N passed, N failed`.
 """
 
 import collections
+import functools
 import itertools
 import json
+import math
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 
-WORDS = pathlib.Path(__file__).resolve().parents[2] / "memory" / "notebooks" / "src" / "wiki" / "stopwords"
+import snowballstemmer
+
+MEMORY = pathlib.Path(__file__).resolve().parents[2] / "memory"
+WORDS = MEMORY / "notebooks" / "src" / "wiki" / "stopwords"
+# See the first lines of memory/text/src/background.rs.
+TABLE = (MEMORY / "text" / "src" / "background.bin").read_bytes()
+(TERMS,) = struct.unpack_from("<I", TABLE, 8)
+SHARE_IN_PROSE = dict(zip(struct.unpack_from(f"<{TERMS}I", TABLE, 12), TABLE[12 + 6 * TERMS:12 + 7 * TERMS]))
+RAREST = 2e-5
+STEM = snowballstemmer.stemmer("english").stemWord
 LANGUAGES = {name: set((WORDS / f"{name}.txt").read_text().split()) for name in ("english", "german", "french", "spanish")}
 SIZE = 50
 MOST_BYTES = 4 << 20
@@ -49,8 +62,29 @@ def is_short(word):
     return len(word) < 2 or (word.isascii() and word.isdigit())
 
 
+def fnv(term):
+    value = 0x811C9DC5
+    for byte in term.encode():
+        value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return value
+
+
+@functools.cache
+def weight(word):
+    """0 for a word in each text of other repositories, 1 for one in none of them."""
+    term = word.replace("_", "")
+    code = SHARE_IN_PROSE.get(fnv(STEM(term) if re.fullmatch("[a-z]{4,}", term) else term), 0)
+    share = 2 ** ((code - 255) / 16) if code else 0
+    return math.log(min(max(share, RAREST), 1)) / math.log(RAREST)
+
+
+def tells(term, count):
+    parts = term.split(" ")
+    return count * sum(map(weight, parts)) / len(parts)
+
+
 def cloud(root):
-    """The most frequent words and pairs of words, those first in the alphabet among equals."""
+    """The words and pairs of words that are frequent here and rare elsewhere, those first in the alphabet among equals."""
     texts = [words(text) for text in bodies(root)]
     everything = collections.Counter(itertools.chain.from_iterable(texts))
     english, total = LANGUAGES["english"], sum(everything.values())
@@ -65,7 +99,7 @@ def cloud(root):
         counts.update(word for word, keep in zip(text, kept) if keep)
         pairs = zip(zip(text, kept), zip(text[1:], kept[1:]))
         counts.update(f"{a} {b}" for (a, keep_a), (b, keep_b) in pairs if keep_a and keep_b)
-    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0].encode()))
+    ranked = sorted(counts.items(), key=lambda item: (-round(tells(*item), 5), item[0].encode()))
     return [{"term": term, "count": count} for term, count in ranked[:SIZE]]
 
 

@@ -1,14 +1,20 @@
-//! The terms that a wiki is about: the most frequent words and pairs of words, without any model.
+//! The terms that a wiki is about: the words and pairs of words that are frequent in it and rare in other repositories,
+//! without any model.
 
 use std::collections::HashMap;
 use std::thread;
 
+use muninn_text::background::{Background, Elsewhere};
+use muninn_text::lexical::Tokenizer;
 use serde::{Deserialize, Serialize};
 
 use super::words::{StopWords, each_word};
 
 /// The most threads that count.
 const THREADS: usize = 4;
+
+/// The share of texts elsewhere below which a word is no rarer than another.
+const RAREST: f32 = 2e-5;
 
 /// A term and its number of occurrences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,8 +25,9 @@ pub struct Term {
     pub count: u64,
 }
 
-/// The `size` most frequent terms of the texts of some pages; of equally frequent ones, those first in the alphabet. A page
-/// without a text does not count.
+/// The `size` most telling terms of the texts of some pages; of equally telling ones, those first in the alphabet. A page
+/// without a text does not count. A term tells its number of occurrences times the weight of its words: 0 for a word in
+/// each text of other repositories, 1 for one in none of them.
 ///
 /// A pair counts if both words follow each other in a text and neither is left out. Left out are stop
 /// words, words of one letter, and numbers.
@@ -42,7 +49,16 @@ pub fn cloud<P: Sync, T: AsRef<str>>(
     let single = (0u32..).zip(&words.counts).filter(|(word, _)| !is_left_out[*word as usize]);
     let mut found: Vec<(Key, u64)> = single.map(|(word, count)| (Key::Word(word), *count)).collect();
     found.extend(counted(pairs.concat()));
-    words.most_frequent(found, size)
+    words.most_telling(found, size)
+}
+
+/// The weight of a word from 0 to 1, see [`cloud`].
+fn weight(tokenizer: &mut Tokenizer, word: &str) -> f32 {
+    let mut elsewhere = Elsewhere::default();
+    if let Ok(background) = Background::shared() {
+        tokenizer.word(word, &mut |term: &str| elsewhere = background.of(term));
+    }
+    elsewhere.prose.clamp(RAREST, 1.0).ln() / RAREST.ln()
 }
 
 /// Works on several parts at once; the results are in the order of the parts.
@@ -125,27 +141,37 @@ impl Words {
     }
 
     /// The first terms in the order of a cloud.
-    fn most_frequent(&self, mut found: Vec<(Key, u64)>, size: usize) -> Vec<Term> {
+    fn most_telling(&self, found: Vec<(Key, u64)>, size: usize) -> Vec<Term> {
+        let mut tokenizer = Tokenizer::new();
+        let weights: Vec<f32> = self.names.iter().map(|name| weight(&mut tokenizer, name)).collect();
+        let tells = |(key, count): (Key, u64)| {
+            let weight = match key {
+                Key::Word(word) => weights[word as usize],
+                Key::Pair(first, second) => f32::midpoint(weights[first as usize], weights[second as usize]),
+            };
+            (weight * count as f32, key, count)
+        };
+        let mut found: Vec<(f32, Key, u64)> = found.into_iter().map(tells).collect();
         if found.len() > size {
-            // Equally frequent ones are all kept, because their names decide.
+            // Equally telling ones are all kept, because their names decide.
             let Some(last) = size.checked_sub(1) else {
                 return Vec::new();
             };
-            let (_, (_, least), _) = found.select_nth_unstable_by(last, |(_, a), (_, b)| b.cmp(a));
+            let (_, (least, ..), _) = found.select_nth_unstable_by(last, |(a, ..), (b, ..)| b.total_cmp(a));
             let least = *least;
-            found.retain(|(_, count)| *count >= least);
+            found.retain(|(tells, ..)| *tells >= least);
         }
-        let term = |(key, count)| Term {
-            term: match key {
+        let term = |(tells, key, count)| {
+            let term = match key {
                 Key::Word(word) => self.names[word as usize].to_string(),
                 Key::Pair(first, second) => format!("{} {}", self.names[first as usize], self.names[second as usize]),
-            },
-            count,
+            };
+            (tells, Term { term, count })
         };
-        let mut terms: Vec<Term> = found.into_iter().map(term).collect();
-        terms.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.term.cmp(&b.term)));
+        let mut terms: Vec<(f32, Term)> = found.into_iter().map(term).collect();
+        terms.sort_unstable_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.term.cmp(&right.term)));
         terms.truncate(size);
-        terms
+        terms.into_iter().map(|(_, term)| term).collect()
     }
 }
 
@@ -187,21 +213,21 @@ mod tests {
     }
 
     #[test]
-    fn words_and_pairs_are_counted_as_the_specification_says() {
+    fn words_and_pairs_that_are_rare_elsewhere_come_first() {
         let text = "The mind-map of [[projects/mind-map]]: agents call MCP-tools. `page_count` is 42, agents call x.";
         let found = terms(&[text], 50, &[]);
         let expected = [
-            ("agents", 2),
-            ("agents call", 2),
-            ("call", 2),
             ("mind-map", 2),
-            ("call mcp-tools", 1),
             ("mcp-tools", 1),
             ("mcp-tools page_count", 1),
-            ("mind-map agents", 1),
             ("page_count", 1),
-            ("projects", 1),
+            ("mind-map agents", 1),
+            ("agents", 2),
             ("projects mind-map", 1),
+            ("call mcp-tools", 1),
+            ("agents call", 2),
+            ("call", 2),
+            ("projects", 1),
         ];
         let expected = expected.map(|(term, count)| (term.to_owned(), count));
         assert_eq!(found, expected);
