@@ -1,7 +1,7 @@
 """Fits the weights by which the engine admits memories (context-engine/src/memory_selection/probability.rs).
 
-    cargo run --release --manifest-path benches/Cargo.toml -- admit --split tune --repos DIR --per-question tune.jsonl
-    python3 benches/admit/fit.py tune.jsonl [OTHER.jsonl ...]
+    cargo run --release --manifest-path benches/Cargo.toml -- admit --repos DIR --per-question train.jsonl
+    python3 benches/admit/fit.py train.jsonl [OTHER.jsonl ...]
 
 A ridge regression of the facts that answer their question against all other recalled facts. Cross-validated over
 questions: all facts of a question are scored by weights that have not seen it. The table shows the percentage of facts

@@ -4,7 +4,7 @@
   benches/relevance/collect.py POINTERS CLONES > TEXTS
 
 A pointer leads to a line of a file in a public repository (`source`, `commit`, `path`, `line`; of a line of JSON, to some
-`members`), or to the subject of a commit (`repo`, `commit`). The clones are CLONES/OWNER+NAME/repo. A text is found where so
+`members`), or to the subject of a commit (`repo`, `commit`), or to its message (`part`). The clones are CLONES/OWNER+NAME/repo. A text is found where so
 many characters of the place have the hash of the pointer. Its line has the members of its pointer and the text. Those that
 are not found are counted on stderr.
 """
@@ -28,8 +28,10 @@ def main():
 
 
 def place(clones, pointer):
-    """The line or the subject that a pointer leads to; empty where the clone lacks it."""
+    """The line, the subject or the message that a pointer leads to; empty where the clone lacks it."""
     clone = f"{clones}/{(pointer.get('source') or pointer['repo']).replace('/', '+')}/repo"
+    if "part" in pointer:
+        return "\n".join(git(clone, "show", "-s", "--format=%B", pointer["commit"]))
     if "path" not in pointer:
         return git(clone, "show", "-s", "--format=%s", pointer["commit"])[0]
     line = git(clone, "show", f"{pointer['commit']}:{pointer['path']}")[pointer["line"] - 1 :][:1]

@@ -3,6 +3,7 @@
 //! The facts of a repository are written as records into a tree of it. Each question is sent through the gateway as the
 //! first turn of a client with file tools, in a session of its own. The receipt names the packed records.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::gateway::home;
 use crate::graded::record_store::{Line, write};
 use crate::graded::remembered::Remembered;
-use crate::graded::split::{Half, Split, repositories};
+use crate::graded::split::repositories;
 use crate::graded::trees::{Trees, clone_of};
 use crate::harness::stats::{percent_of, rounded, share};
 use crate::harness::{at, json_lines, progress};
@@ -22,18 +23,15 @@ use crate::harness::{at, json_lines, progress};
 #[derive(Debug, Clone, Parser)]
 #[command(name = "admit")]
 pub(crate) struct Options {
-    /// The half of the facts and questions.
-    #[arg(long, value_enum, default_value_t = Split::Both)]
-    split: Split,
     /// The directory of the clones: OWNER+NAME/repo, bare or not.
     #[arg(long, value_name = "DIR")]
     repos: PathBuf,
-    /// Facts with questions, one JSON object a line; without a question, a fact is only remembered.
-    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/admit/facts.jsonl"))]
-    facts: PathBuf,
-    /// Questions without a fact, one JSON object a line.
-    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/admit/unrelated.jsonl"))]
-    unrelated: PathBuf,
+    /// Facts and questions, one JSON object a line.
+    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/admit/train.jsonl"))]
+    texts: PathBuf,
+    /// The commits of the repositories, in sets.
+    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/relevance/repositories.json"))]
+    list: PathBuf,
     /// Keep trees here from run to run.
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
@@ -42,27 +40,18 @@ pub(crate) struct Options {
     per_question: Option<PathBuf>,
 }
 
-/// A fact, and a question that it answers in other words.
+/// A fact, and questions that it answers in other words; without a fact, questions that no fact answers.
 #[derive(Debug, Clone, Deserialize)]
-struct Fact {
+struct Text {
     repo: String,
-    half: Half,
-    fact: String,
     #[serde(default)]
-    question: Option<String>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Unrelated {
-    repo: String,
-    half: Half,
-    question: String,
+    fact: Option<String>,
+    questions: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize)]
 struct Asked {
     repo: String,
-    half: Half,
     question: String,
     /// The fact that answers it; `None` for an unrelated question.
     fact: Option<usize>,
@@ -93,31 +82,34 @@ struct Tenth {
 }
 
 pub(crate) fn run(options: &Options) -> Result<Report> {
-    let facts: Vec<Fact> = json_lines::read(&options.facts)?;
-    let unrelated: Vec<Unrelated> = json_lines::read(&options.unrelated)?;
+    let texts: Vec<Text> = json_lines::read(&options.texts)?;
+    let list = std::fs::read(&options.list).with_context(at(&options.list))?;
+    let sets: BTreeMap<String, BTreeMap<String, String>> =
+        serde_json::from_slice(&list).with_context(at(&options.list))?;
+    let commits: BTreeMap<String, String> = sets.into_values().flatten().chain(repositories()?).collect();
     let trees = Trees::new(options.work.as_deref())?;
     let mut asked = Vec::new();
-    for (repo, commit) in repositories()? {
-        let facts: Vec<&Fact> = facts.iter().filter(|fact| fact.repo == repo).collect();
-        if facts.is_empty() {
-            continue;
-        }
-        let tree = trees.checkout(&clone_of(&options.repos, &repo), &repo, &commit, None)?;
-        let lines = facts.iter().enumerate().map(|(at, fact)| Line {
+    for of_repo in texts.chunk_by(|a, b| a.repo == b.repo) {
+        let repo = &of_repo[0].repo;
+        let commit = commits.get(repo).with_context(|| format!("no commit of {repo}"))?;
+        let facts: Vec<(&str, &[String])> =
+            of_repo.iter().filter_map(|text| Some((text.fact.as_deref()?, &*text.questions))).collect();
+        let tree = trees.checkout(&clone_of(&options.repos, repo), repo, commit, None)?;
+        let lines = facts.iter().enumerate().map(|(at, (fact, _))| Line {
             ts: format!("2026-01-01T00:{:02}:{:02}Z", at / 60, at % 60),
-            text: fact.fact.clone(),
+            text: (*fact).to_owned(),
             session: format!("s{at}"),
         });
         let records = tree.root.join(MAIN);
         let remembered = Remembered::start(home(), &tree.root, write(&records, lines)?)?;
-        let about = facts.iter().enumerate();
-        let about = about.filter_map(|(number, fact)| Some((fact.half, fact.question.as_ref()?, Some(number))));
-        let others = unrelated.iter().filter(|one| one.repo == repo).map(|one| (one.half, &one.question, None));
-        for (half, question, fact) in about.chain(others) {
-            if options.split.halves().contains(&half) {
-                let (packed, ranked) = (remembered.packed(question, asked.len())?, remembered.ranked(question));
-                asked.push(Asked { repo: repo.clone(), half, question: question.clone(), fact, packed, ranked });
-            }
+        let about = facts.iter().enumerate().flat_map(|(number, (_, questions))| {
+            questions.iter().map(move |question| (question, Some(number)))
+        });
+        let others = of_repo.iter().filter(|text| text.fact.is_none());
+        let others = others.flat_map(|text| &text.questions).map(|question| (question, None));
+        for (question, fact) in about.chain(others) {
+            let (packed, ranked) = (remembered.packed(question, asked.len())?, remembered.ranked(question));
+            asked.push(Asked { repo: repo.clone(), question: question.clone(), fact, packed, ranked });
         }
         progress(&format!("{repo}: {} questions so far", asked.len()));
         drop(remembered);

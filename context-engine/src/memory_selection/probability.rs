@@ -1,7 +1,7 @@
 //! The probability that a memory is relevant for a question: a logistic model.
 //!
 //! `benches/admit/fit.py` prints the fitted weights and the reliability table. They are a ridge regression over the
-//! features that `bench admit --split tune --per-question FILE` writes.
+//! features that `bench admit --per-question FILE` writes.
 
 use muninn_recall::Recalled;
 use muninn_team::Memory;
