@@ -400,8 +400,8 @@ fn signature(span: &Span) -> Span {
 /// Returns the most tokens for a question that is about the repository with this probability: few at one half, where every
 /// second pack is read in vain, and without a limit in effect at 1.
 fn most_tokens(relevance: f32) -> u32 {
-    const AT_HALF: f32 = 200.0;
-    const RISE: f32 = 10_000.0;
+    const AT_HALF: f32 = 240.0;
+    const RISE: f32 = 8_000.0;
     (AT_HALF + RISE * (relevance - 0.5).max(0.0).powi(2)) as u32
 }
 

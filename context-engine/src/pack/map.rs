@@ -181,6 +181,7 @@ impl Packer<'_> {
 /// has at most 450.
 fn most_tokens(relevance: f32) -> u32 {
     const AT_HALF: f32 = 145.0;
-    const SLOPE: f32 = 500.0;
-    (AT_HALF + SLOPE * (relevance.min(1.0) - 0.5).max(0.0)) as u32
+    const SLOPE: f32 = 850.0;
+    const MOST: f32 = 395.0;
+    (AT_HALF + SLOPE * (relevance - 0.5).max(0.0)).min(MOST) as u32
 }
