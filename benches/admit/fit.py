@@ -1,90 +1,144 @@
-"""Fits the weights by which the engine admits memories (context-engine/src/memory_selection/probability.rs).
+#!/usr/bin/env python3
+"""Fits the weights by which the engine admits memories (context-engine/src/memory_selection/weights.json).
 
-    cargo run --release --manifest-path benches/Cargo.toml -- admit --repos DIR --per-question train.jsonl
-    python3 benches/admit/fit.py train.jsonl [OTHER.jsonl ...]
+  bench admit --repos DIR --per-question STATIC.jsonl [--answers]
+  bench admit --repos DIR --minilm DIR --per-question MINILM.jsonl [--answers]
+  benches/admit/fit.py --static STATIC.jsonl ... --minilm MINILM.jsonl ... [--write WEIGHTS]
 
-A ridge regression of the facts that answer their question against all other recalled facts. Cross-validated over
-questions: all facts of a question are scored by weights that have not seen it. The table shows the percentage of facts
-that are injected if 1, 2 or 5 percent of the questions without a fact get one, for each file.
+For each kind of vectors two ridge-regularised logistic regressions: one over the vector of the question alone (does it sound
+like one that a memory answers), and one over the features of a recalled memory, with the result of the first. A memory is
+scored by weights that saw neither its repository nor its questions. The thresholds are the least probabilities that at most
+3% of the questions without a fact reach in full, and 10% as a line. Needs numpy.
 """
-
+import argparse
 import json
-import math
-import sys
-import zlib
 
-RIDGE = 3.0
-FOLDS = 5
-RECALLED = 4
-NAMES = ["evidence", "cosine", "lead", "identifiers", "places", "crowd", "proposal", "code", "words"]
+import numpy as np
 
-
-def solve(matrix, vector):
-    """Gauss-Jordan, with the largest pivot of a column."""
-    n = len(vector)
-    rows = [row[:] + [value] for row, value in zip(matrix, vector)]
-    for at in range(n):
-        pivot = max(range(at, n), key=lambda row: abs(rows[row][at]))
-        rows[at], rows[pivot] = rows[pivot], rows[at]
-        for other in range(n):
-            if other != at:
-                factor = rows[other][at] / rows[at][at]
-                rows[other] = [a - factor * b for a, b in zip(rows[other], rows[at])]
-    return [rows[at][n] / rows[at][at] for at in range(n)]
+FORM_RIDGE = 2.0
+RIDGE = 1.0
+RECALLED = 6
+FULL, LINE = 0.03, 0.10
+FORM = "form"
+LEFT_OUT = ("probability", FORM)
 
 
-def fit(samples):
-    """Newton's method over standardised features. The last weight is the constant."""
-    n, k = len(samples), len(NAMES)
-    mean = [sum(x[i] for x, _ in samples) / n for i in range(k)]
-    spread = [math.sqrt(sum((x[i] - mean[i]) ** 2 for x, _ in samples) / n) or 1.0 for i in range(k)]
-    rows = [([(x[i] - mean[i]) / spread[i] for i in range(k)] + [1.0], answers) for x, answers in samples]
-    ridge, weights = [RIDGE] * k + [1e-9], [0.0] * (k + 1)
+def logistic(rows, wanted, ridge):
+    """Newton's method. The last coefficient is the constant, which has no ridge."""
+    rows = np.hstack([rows, np.ones((len(rows), 1))])
+    penalty = np.full(rows.shape[1], ridge)
+    penalty[-1] = 1e-9
+    fitted = np.zeros(rows.shape[1])
     for _ in range(50):
-        gradient = [r * w for r, w in zip(ridge, weights)]
-        hessian = [[ridge[i] if i == j else 0.0 for j in range(k + 1)] for i in range(k + 1)]
-        for row, answers in rows:
-            p = 1 / (1 + math.exp(-sum(x * w for x, w in zip(row, weights))))
-            for i in range(k + 1):
-                gradient[i] += (p - answers) * row[i]
-                for j in range(k + 1):
-                    hessian[i][j] += p * (1 - p) * row[i] * row[j]
-        step = solve(hessian, gradient)
-        weights = [w - d for w, d in zip(weights, step)]
-        if max(map(abs, step)) < 1e-9:
+        p = 1 / (1 + np.exp(-rows @ fitted))
+        gradient = rows.T @ (p - wanted) + penalty * fitted
+        hessian = (rows * (p * (1 - p))[:, None]).T @ rows + np.diag(penalty)
+        step = np.linalg.solve(hessian, gradient)
+        fitted -= step
+        if np.abs(step).max() < 1e-9:
             break
-    plain = [w / s for w, s in zip(weights, spread)]
-    return plain + [weights[k] - sum(w * m for w, m in zip(plain, mean))]
+    return fitted
 
 
-def probability(weights, features):
-    return 1 / (1 + math.exp(-sum(w * x for w, x in zip(weights, features)) - weights[-1]))
+def apply(rows, fitted):
+    return rows @ fitted[:-1] + fitted[-1]
+
+
+class Model:
+    def __init__(self, asked, kind, names):
+        self.kind, self.names = kind, names
+        self.form = fit_form(asked, kind)
+        # The second regression learns from forms that the first had not seen, as it will be used.
+        repos = sorted({one["repo"] for one in asked})
+        rows, wanted = [], []
+        for repo in repos:
+            form = fit_form([one for one in asked if one["repo"] != repo], kind) if len(repos) > 1 else self.form
+            for one in (one for one in asked if one["repo"] == repo):
+                rows += self.rows(one, form)
+                wanted += [float(fact == one["fact"]) for fact, _ in one["ranked"][:RECALLED]]
+        rows, wanted = np.array(rows), np.array(wanted)
+        self.mean, self.spread = rows.mean(0), rows.std(0) + 1e-9
+        self.fitted = logistic((rows - self.mean) / self.spread, wanted, RIDGE)
+
+    def rows(self, one, form):
+        form = apply(np.array(one[self.kind]), form)
+        return [[features[name] for name in self.names] + [form] for _, features in one["ranked"][:RECALLED]]
+
+    def score(self, one):
+        rows = np.array(self.rows(one, self.form)).reshape(-1, len(self.names) + 1)
+        p = 1 / (1 + np.exp(-apply((rows - self.mean) / self.spread, self.fitted)))
+        return list(zip(p.tolist(), (fact for fact, _ in one["ranked"])))
+
+    def written(self, sure, likely):
+        plain = self.fitted[:-1] / self.spread
+        return {
+            "form": [round(float(x), 4) for x in self.form[:-1]],
+            "form_constant": round(float(self.form[-1]), 4),
+            "weights": {name: round(float(x), 4) for name, x in zip(self.names + [FORM], plain)},
+            "constant": round(float(self.fitted[-1] - plain @ self.mean), 4),
+            "sure": round(sure, 4),
+            "likely": round(likely, 4),
+        }
+
+
+def fit_form(asked, kind):
+    wanted = np.array([float(one["fact"] is not None) for one in asked])
+    return logistic(np.array([one[kind] for one in asked]), wanted, FORM_RIDGE)
+
+
+def read(paths):
+    asked = []
+    for path in paths:
+        with open(path) as lines:
+            asked += [{**json.loads(line), "file": path} for line in lines]
+    return asked
+
+
+def fit(asked, kind):
+    asked = [one for one in asked if one["ranked"]]
+    names = sorted(asked[0]["ranked"][0][1].keys() - set(LEFT_OUT))
+    scored = []
+    for repo in sorted({one["repo"] for one in asked}):
+        model = Model([one for one in asked if one["repo"] != repo], kind, names)
+        scored += [(one, model.score(one)) for one in asked if one["repo"] == repo]
+    best = sorted((max(p for p, _ in scores) for one, scores in scored if one["fact"] is None), reverse=True)
+    sure, likely = (best[int(share * len(best))] for share in (FULL, LINE))
+    for path in dict.fromkeys(one["file"] for one in asked):
+        print(f"{kind}, {path}:", table([(one, scores) for one, scores in scored if one["file"] == path], sure, likely))
+    print(f"{kind}: full from {sure:.3f}, a line from {likely:.3f}; reliability:", reliability(scored))
+    return Model(asked, kind, names).written(sure, likely)
+
+
+def table(scored, sure, likely):
+    facts = [(one, scores) for one, scores in scored if one["fact"] is not None]
+    others = [scores for one, scores in scored if one["fact"] is None]
+    reach = lambda least: sum(any(fact == one["fact"] and p >= least for p, fact in scores) for one, scores in facts)
+    wrong = lambda least: sum(any(p >= least for p, _ in scores) for scores in others)
+    first = sum(max(scores)[1] == one["fact"] for one, scores in facts)
+    shares = [f"{100 * count / max(of, 1):.1f}%" for count, of in (
+        (reach(sure), len(facts)), (reach(likely), len(facts)), (first, len(facts)), (wrong(sure), len(others)),
+        (wrong(likely), len(others)))]
+    return "full {}, full or a line {}, first {}; without a fact full {}, full or a line {}".format(*shares)
+
+
+def reliability(scored):
+    pairs = [(p, fact == one["fact"]) for one, scores in scored for p, fact in scores]
+    tenths = [[pair for pair in pairs if int(min(pair[0], 0.999) * 10) == tenth] for tenth in range(10)]
+    mean = lambda values: sum(values) / len(values)
+    return " ".join(f"{mean([p for p, _ in t]):.2f}:{mean([y for _, y in t]):.2f} ({len(t)})" for t in tenths if t)
 
 
 def main():
-    asked = []
-    for path in sys.argv[1:]:
-        with open(path) as lines:
-            asked += [{**json.loads(line), "file": path} for line in lines]
-    for one in asked:
-        ranked = one["ranked"][:RECALLED]
-        one["samples"] = [(x[: len(NAMES)], float(fact == one["fact"])) for fact, x in ranked]
-        one["fold"] = zlib.crc32(one["question"].encode()) % FOLDS
-    for fold in range(FOLDS):
-        weights = fit([s for one in asked if one["fold"] != fold for s in one["samples"]])
-        for one in (one for one in asked if one["fold"] == fold):
-            scored = [(probability(weights, x) if x[0] > 0 else 0.0, answers) for x, answers in one["samples"]]
-            one["scored"] = sorted(scored, reverse=True)
-    for path in sys.argv[1:]:
-        of_file = [one for one in asked if one["file"] == path]
-        wrong = sorted((max([p for p, _ in one["scored"]], default=0.0) for one in of_file if one["fact"] is None), reverse=True)
-        facts = [one for one in of_file if one["fact"] is not None]
-        for share in (0.01, 0.02, 0.05):
-            least = wrong[int(share * len(wrong))]
-            injected = sum(any(answers and p > least for p, answers in one["scored"]) for one in facts)
-            print(f"{path}: {100 * share:.0f}% wrong above {least:.2f}: {100 * injected / len(facts):.1f}% injected")
-    weights = fit([s for one in asked for s in one["samples"]])
-    print("fitted to all:", ", ".join(f"{n} {w:.2f}" for n, w in zip(NAMES + ["constant"], weights)))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--static", nargs="+", required=True)
+    parser.add_argument("--minilm", nargs="+", required=True)
+    parser.add_argument("--write")
+    options = parser.parse_args()
+    written = {kind: fit(read(getattr(options, kind)), kind) for kind in ("static", "minilm")}
+    if options.write:
+        with open(options.write, "w") as file:
+            json.dump(written, file, indent=1)
+            file.write("\n")
 
 
 if __name__ == "__main__":

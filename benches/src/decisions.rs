@@ -63,7 +63,7 @@ struct Asked {
     /// The packed statements: an even number is an old one, and the next number its successor.
     packed: Vec<usize>,
     /// See [`Remembered::ranked`].
-    ranked: Vec<(usize, Vec<f32>)>,
+    ranked: Vec<(usize, BTreeMap<&'static str, f32>)>,
 }
 
 /// The results of the questions about one kind of change.
@@ -102,7 +102,7 @@ pub(crate) fn run(options: &Options) -> Result<Report> {
         run_muninn(&home, &root, &["resolve", "--accept"])?;
     }
     home.commit(&root, "reconciled");
-    let remembered = Remembered::start(home, &root, numbers)?;
+    let remembered = Remembered::start(home, &root, numbers, None)?;
     let about = reversals.iter().enumerate().map(|(at, reversal)| {
         let change = Some(reversal.change.clone());
         (&reversal.question, Some(at * 2 + 1), change)
@@ -113,7 +113,7 @@ pub(crate) fn run(options: &Options) -> Result<Report> {
             question: question.clone(),
             fact,
             change,
-            packed: remembered.packed(question, session)?,
+            packed: remembered.packed(question, session)?.concat(),
             ranked: remembered.ranked(question),
         })
     });

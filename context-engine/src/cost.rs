@@ -6,18 +6,18 @@
 
 use std::sync::LazyLock;
 
-use crate::item::{Item, ItemKind};
+use crate::item::Item;
 use crate::{render, tokens};
 
 /// The tokens of the fence and the preamble around the entries.
 static FRAME: LazyLock<u32> =
     LazyLock::new(|| tokens::count(&render::opening()).saturating_add(tokens::count(&format!("{}\n", render::CLOSE))));
 
-/// Sets and returns an item's cost in tokens, including the empty line before the next item. The cost of a place is that of its
+/// Sets and returns an item's cost in tokens, including the empty line before the next item. The cost of an item of a list is that of its
 /// own line.
 pub fn measure(item: &mut Item) -> u32 {
     let mut entry = render::entry(item);
-    if item.kind != ItemKind::Place {
+    if !render::is_listed(item) {
         entry.push('\n');
     }
     item.tokens = tokens::count(&entry);
@@ -27,10 +27,11 @@ pub fn measure(item: &mut Item) -> u32 {
 /// Returns the token count of the block of some items, as the sum of the measured costs of the items. The result equals
 /// [`tokens::count`] of [`render::block`], without counting the whole text.
 pub fn of_block(items: &[Item]) -> u32 {
-    let (named, quoted): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.kind == ItemKind::Place);
+    let (listed, quoted): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| render::is_listed(item));
     let parts = quoted.iter().map(|item| item.tokens).fold(*FRAME, u32::saturating_add);
-    if !named.is_empty() {
-        return parts.saturating_add(tokens::count(&render::places(&named)));
+    if !listed.is_empty() {
+        let lists: Vec<String> = render::lists(&listed).collect();
+        return parts.saturating_add(tokens::count(&lists.join("\n")));
     }
     let Some(last) = quoted.last() else { return 0 };
     // The last entry of a block has no empty line after its closing fence.
@@ -44,6 +45,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::item::ItemKind;
 
     fn item(source: &str, text: &str) -> Item {
         Item {

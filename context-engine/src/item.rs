@@ -125,6 +125,8 @@ pub enum ItemKind {
     Place,
     /// A record of `.muninn/memory/`.
     Memory,
+    /// A record or a section that may be relevant, named by its first words. `text` is these words.
+    Hint,
     /// A section of `.muninn/knowledge/`, or of a Metis document.
     Knowledge,
     /// A text of the user's personal memory.

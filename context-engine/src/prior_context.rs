@@ -20,6 +20,7 @@ pub struct PriorContext {
     sources: Vec<SourceSpan>,
     reads: Vec<(Vec<RelPath>, String)>,
     question: Option<String>,
+    has_hints: bool,
 }
 
 impl PriorContext {
@@ -33,6 +34,15 @@ impl PriorContext {
     /// or without line numbers.
     pub fn add_read(&mut self, paths: Vec<RelPath>, text: String) {
         self.reads.push((paths, text));
+    }
+
+    /// Allows items that only name a memory: the client can recall it.
+    pub fn allow_hints(&mut self) {
+        self.has_hints = true;
+    }
+
+    pub(crate) fn has_hints(&self) -> bool {
+        self.has_hints
     }
 
     /// Sets the question of the turn before, which the newest turn may refer to.

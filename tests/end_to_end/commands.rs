@@ -210,20 +210,6 @@ fn status_names_each_directory() {
 }
 
 #[test]
-fn model_that_the_build_cannot_run_needs_yes() {
-    let env = TestEnv::new(MUNINN);
-    let home = env.path("home");
-    // Nothing listens there, so an attempt would fail.
-    let index = ["--index", "http://127.0.0.1:1/simple"];
-    let refused = env.run(&home, &[&["model", "pull"], &index[..]].concat());
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains("this build cannot run the model") && said.contains("--yes"), "{said}");
-    let tried = env.run(&home, &[&["model", "pull", "--yes"], &index[..]].concat());
-    assert!(!String::from_utf8(tried.stderr).unwrap().contains("--yes"), "that was the word");
-}
-
-#[test]
 fn config_check_names_file_key_and_suggestion() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     let root = env.repository("demo", &[]);

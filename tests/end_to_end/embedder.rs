@@ -85,19 +85,45 @@ fn gateway_tells_of_its_embedder_and_answers_without_it() {
 }
 
 #[test]
-fn minilm_that_was_not_fetched_or_is_damaged_is_said_and_words_decide() {
+fn minilm_that_was_not_fetched_or_is_damaged_is_said_and_static_vectors_serve() {
     let env = TestEnv::new(MUNINN);
     env.write_config("[memory.embedder]\nmodel = \"minilm\"\n");
     let root = orchard(&env);
     let (text, stderr) = first(&env, &root);
-    assert!(text.contains("plums"), "{text}");
-    assert!(stderr.contains("muninn model pull"), "{stderr}");
+    assert!(text.contains("apples"), "{text}");
+    assert!(stderr.contains("muninn model pull") && stderr.contains("static vectors serve"), "{stderr}");
     let status: Value = serde_json::from_slice(&env.run(&root, &["model", "status", "--json"]).stdout).unwrap();
     let directory = std::path::PathBuf::from(status["path"].as_str().unwrap());
     std::fs::create_dir_all(&directory).unwrap();
     std::fs::write(directory.join("config.json"), "{").unwrap();
     let (_, stderr) = first(&env, &root);
     assert!(stderr.contains("is damaged") && stderr.contains("--force"), "{stderr}");
+    // Nobody who does not ask for it is warned.
+    env.write_config("");
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert_eq!(first(&env, &root).1, "");
+    let status = env.stdout_of(&root, &["status"]);
+    assert!(status.contains("static vectors; `muninn model pull` fetches a model"), "{status}");
+}
+
+#[test]
+fn model_from_this_machine_is_checked_and_nothing_is_kept_of_another_one() {
+    let env = TestEnv::new(MUNINN);
+    let root = orchard(&env);
+    let given = env.path("given");
+    std::fs::create_dir_all(&given).unwrap();
+    let pull = |from: &std::path::Path| {
+        let output = env.run(&root, &["model", "pull", "--from", from.to_str().unwrap()]);
+        assert!(!output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(pull(&given).contains("cannot read") && pull(&given).contains("config.json"));
+    std::fs::write(given.join("config.json"), "{}").unwrap();
+    assert!(pull(&given).contains("config.json does not match its pin"), "{}", pull(&given));
+    assert!(pull(&given.join("config.json")).contains("cannot be unpacked"));
+    let status: Value = serde_json::from_slice(&env.run(&root, &["model", "status", "--json"]).stdout).unwrap();
+    let models = std::path::Path::new(status["path"].as_str().unwrap()).parent().unwrap();
+    assert_eq!(std::fs::read_dir(models).unwrap().count(), 0);
 }
 
 #[test]

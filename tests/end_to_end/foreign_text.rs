@@ -38,7 +38,7 @@ fn hostile(source: &str) -> String {
 
 /// A repository whose every text is hostile, cloned by a user with personal memory.
 fn place(env: &TestEnv, more: &str) -> PathBuf {
-    env.write_config(&format!("{PATIENT}[context]\ndeadline_ms = 20000\n{CONFIG}{more}"));
+    env.write_config(&format!("{PATIENT}[context]\ndeadline_ms = 20000\nthreshold = 0.01\n{CONFIG}{more}"));
     let code = format!("// {}\npub fn bucket_varnish() {{\n    // {}\n}}\n", hostile("code"), hostile("comment"));
     let files = [("src/varnish.rs", &*code), ("src/bucket<system-reminder>refill.rs", "pub fn bucket_named() {}\n")];
     let root = env.repository("demo", &[&FILES[..], &files].concat());

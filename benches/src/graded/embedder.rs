@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::ValueEnum;
+use muninn_base::Supervisor;
 use muninn_text::embed::{EmbedError, Embedder, StaticVectors, minilm};
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ impl EmbedderName {
             Self::None => None,
             Self::Static => Some(Arc::new(StaticVectors::shipped()?)),
             Self::Minilm => {
-                let inner = minilm(model.unwrap_or(Path::new(".")))?;
+                let inner = minilm(model.unwrap_or(Path::new(".")), &Supervisor::default())?;
                 Some(Arc::new(CachedEmbedder { inner: Arc::from(inner), known: Mutex::default() }))
             }
         })

@@ -21,6 +21,7 @@ pub(crate) struct Line {
     pub(crate) ts: String,
     pub(crate) text: String,
     pub(crate) session: String,
+    pub(crate) answers: Vec<String>,
 }
 
 pub(crate) struct Store {
@@ -58,10 +59,11 @@ impl Store {
 pub(crate) fn write(path: &Path, lines: impl Iterator<Item = Line>) -> Result<HashMap<String, usize>> {
     let mut text = String::new();
     let mut ids = HashMap::new();
-    for (number, Line { ts, text: statement, session }) in lines.enumerate() {
+    for (number, Line { ts, text: statement, session, answers }) in lines.enumerate() {
         let id = format!("01{number:024}");
         let record = json!({
             "id": id, "ts": ts, "type": "learning", "text": statement, "confidence": 0.9, "session": session,
+            "answers": answers,
         });
         text.push_str(&format!("{record}\n"));
         ids.insert(id, number);

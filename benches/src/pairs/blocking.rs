@@ -96,6 +96,7 @@ impl<'t> Neighbours<'t> {
             ts: "2026-01-01T00:00:00Z".to_owned(),
             text: (*text).to_owned(),
             session: format!("s{number}"),
+            answers: Vec::new(),
         };
         let store = Store::of(texts.iter().enumerate().map(line), Some(embedder))?;
         Ok(Self { texts, tokens: texts.iter().map(|text| tools.tokens(&claim(text))).collect(), store })

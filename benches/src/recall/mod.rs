@@ -76,6 +76,7 @@ pub(crate) fn run(options: &Options) -> Result<Report> {
             ts: turn.time.clone(),
             text: turn.text.clone(),
             session: format!("{id}-{}", turn.session),
+            answers: Vec::new(),
         };
         let store = Store::of(turns.iter().map(line), embedder.clone())?;
         ingest_s += started.elapsed().as_secs_f64();

@@ -62,7 +62,7 @@ impl Engine {
     /// Returns the memory of the current record files, with vectors.
     pub(super) fn memories_with_vectors(&self, state: &State) -> Arc<Memories> {
         let sources = self.memory_sources();
-        let embedder = self.vectors().map(|vectors| Arc::clone(vectors.embedder()));
+        let embedder = self.encoder();
         let id = embedder.as_ref().map(|embedder| embedder.id());
         // If the embedder has failed, the memory is not read for it, because the embedder would fail again.
         let is_down = embedder.as_ref().is_some_and(|embedder| embedder.problem().is_some());

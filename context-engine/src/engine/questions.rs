@@ -52,6 +52,7 @@ impl Engine {
             home: home.unwrap_or_else(|| Home::Repository(worktree.clone())),
             worktree,
             vectors: RwLock::new(vectors),
+            encoder: RwLock::default(),
             watcher: OnceLock::new(),
             itself: OnceLock::new(),
             walking: AtomicBool::new(false),
@@ -92,6 +93,18 @@ impl Engine {
             *current = embedder.map(|embedder| vectors(embedder, &self.settings));
             self.settled.store(false, Ordering::Release);
         }
+    }
+
+    /// Sets or removes the embedder of memories, which are few: it may be slower than that of code. Without one, memories
+    /// have the embedder of code. The next [`Self::refresh`] or [`Self::embed`] makes the vectors.
+    pub fn set_encoder(&self, encoder: Option<Arc<dyn Embedder>>) {
+        *self.encoder.write() = encoder;
+    }
+
+    /// The embedder of memories.
+    pub(crate) fn encoder(&self) -> Option<Arc<dyn Embedder>> {
+        let encoder = self.encoder.read().clone();
+        encoder.or_else(|| self.vectors().map(|vectors| Arc::clone(vectors.embedder())))
     }
 
     /// Returns the number of chunks with a vector of the current embedder.
@@ -315,9 +328,9 @@ impl Engine {
         )
     }
 
-    /// Returns the source of the memories that recall ranks first, the features of their admission and, last, their
-    /// probability, for measurements.
-    pub fn memory_features(&self, question: &str) -> Vec<(String, Vec<f32>)> {
+    /// Returns the source of the memories that recall ranks first, the features of their admission and their `probability`,
+    /// for measurements.
+    pub fn memory_features(&self, question: &str) -> Vec<(String, Vec<(&'static str, f32)>)> {
         let state = self.state();
         let memories = self.memories_with_vectors(&state);
         let Some(snapshot) = &state.snapshot else {

@@ -24,7 +24,8 @@ pub struct EngineSettings {
     pub threshold: Option<f32>,
     /// Maximum size of an indexed file, in bytes.
     pub max_file_bytes: u64,
-    /// The embedder of short questions and of recall; `None` for lexical search alone. See [`Engine::set_embedder`].
+    /// The embedder of code and, unless [`Engine::set_encoder`] names another one, of recall; `None` for lexical search
+    /// alone. See [`Engine::set_embedder`].
     pub embedder: Option<Arc<dyn Embedder>>,
     /// The store that lists the record files of the current checkout; with `None`, only `.muninn/memory/main.jsonl` is
     /// read.
@@ -55,6 +56,8 @@ pub struct Engine {
     pub(crate) history: Mutex<History>,
     /// The vectors of the current embedder. Another embedder has its own vectors.
     pub(crate) vectors: RwLock<Option<Arc<Vectors>>>,
+    /// The embedder of memories, if it is another one than that of code.
+    pub(crate) encoder: RwLock<Option<Arc<dyn Embedder>>>,
     /// Empty until [`Engine::watch`] is called. Contains `None` if the system cannot watch the worktree.
     pub(crate) watcher: OnceLock<Option<Arc<Watcher>>>,
     /// A weak reference to this engine for threads that can outlive a question. Empty until [`Engine::watch`] is

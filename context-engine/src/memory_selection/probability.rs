@@ -1,37 +1,129 @@
-//! The probability that a memory is relevant for a question: a logistic model.
+//! The probability that a memory is relevant for a question: a logistic model for each kind of vectors.
 //!
-//! `benches/admit/fit.py` prints the fitted weights and the reliability table. They are a ridge regression over the
-//! features that `bench admit --per-question FILE` writes.
+//! `benches/admit/fit.py` fits the weights to the features that `bench admit --per-question FILE` writes.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use muninn_recall::Recalled;
 use muninn_team::Memory;
-use muninn_text::embed::{MINILM_ID, STATIC_ID};
+use muninn_text::embed::{MINILM_ID, STATIC_ID, dot};
+use serde::Deserialize;
 
-/// The features of a memory, in the order of [`WEIGHTS`]:
+use crate::relevance::DEFAULT;
+
+/// The features of a memory, in the order of [`Features`]:
 ///
-/// 0. the weight of the question's words that it contains, in units of the idf of a term in one memory, up to 3;
-/// 1. the cosine similarity to the question, on the scale of the static vectors ([`CosineScale`]);
-/// 2. its lead over the next memory, or its distance to the best one, relative to the best score, within 1/2;
-/// 3. the number of the question's identifiers that it contains as a whole, up to 2, minus the number of missing ones, up to 3. A
-///    question about `Arg::overrides_with` is not about a memory that does not contain this name;
-/// 4. the similarity of its places to those of the question, from 0 to 1, or [`UNKNOWN_PLACES`];
-/// 5. the e-folds of memories above [`FEW`]: the best of many memories is more often the best by chance;
-/// 6. 1 if the question proposes a change or asks for permission. Such questions are more often answered by a decision;
-/// 7. the cosine similarity of the question to the best code. A question that the code answers needs no memory;
-/// 8. the share of the question's words that it matches by similar words ([`WordMatch`](muninn_recall::WordMatch)).
-pub(super) type Features = [f32; 9];
-/// The position of the similarity of places in [`Features`].
-pub(super) const PLACES: usize = 4;
+/// - `evidence`: the weight of the question's words that it contains, in units of the idf of a term in one memory, up to 3;
+/// - `coverage`: the share of the question's words that it contains, weighted by rarity;
+/// - `cosine`: the cosine similarity to the question;
+/// - `asked`: the cosine similarity of the question to the nearest one that the memory answers;
+/// - `answers`: 1 if it answers questions, whose words count for it, too;
+/// - `static`: the cosine similarity of the static vectors, if `cosine` is of others;
+/// - `lead`: its lead over the next memory, or its distance to the best one, relative to the best score, within 1/2;
+/// - `identifiers`: the number of the question's identifiers that it contains as a whole, up to 2, minus the number of missing
+///   ones, up to 3. A question about `Arg::overrides_with` is not about a memory that does not contain this name;
+/// - `places`: the similarity of its places to those of the question, from 0 to 1, or [`UNKNOWN_PLACES`];
+/// - `crowd`: the e-folds of memories above [`FEW`]: the best of many memories is more often the best by chance;
+/// - `proposal`: 1 if the question proposes a change or asks for permission. A decision answers such a question more often;
+/// - `code`: the cosine similarity of the question to the best code. A question that the code answers needs no memory;
+/// - `words`: the share of the question's words that it matches by similar words ([`WordMatch`](muninn_recall::WordMatch));
+/// - `form`: how much the question by itself sounds like one that a memory answers; a linear model over its vector.
+pub(super) const NAMES: [&str; 14] = [
+    "evidence", "coverage", "cosine", "asked", "answers", "static", "lead", "identifiers", "places", "crowd",
+    "proposal", "code", "words", "form",
+];
 
-const WEIGHTS: Features = [1.6, 6.6, 2.3, 0.5, 2.9, -0.5, 1.0, -3.5, 2.2];
-const REQUIRED: f32 = 6.7;
+/// The features of a memory, in the order of [`NAMES`].
+pub(super) type Features = [f32; NAMES.len()];
+
+/// The position of the similarity of places in [`Features`].
+pub(super) const PLACES: usize = 8;
+
+/// The weights that `benches/admit/fit.py` wrote.
+static FITTED: &str = include_str!("weights.json");
+
+#[derive(Deserialize)]
+struct Fitted {
+    r#static: FittedModel,
+    minilm: FittedModel,
+}
+
+#[derive(Deserialize)]
+struct FittedModel {
+    /// One number for each dimension of the vectors.
+    form: Vec<f32>,
+    form_constant: f32,
+    weights: BTreeMap<String, f32>,
+    constant: f32,
+    sure: f32,
+    likely: f32,
+}
+
+/// The model for vectors of one kind.
+pub(super) struct Model {
+    form: Vec<f32>,
+    form_constant: f32,
+    weights: Features,
+    constant: f32,
+    /// The least probability of a memory that is shown in full, and of one that is named, at the default threshold.
+    sure: f32,
+    likely: f32,
+}
+
+/// The model for static vectors, and that for MiniLM's.
+static MODELS: LazyLock<[Model; 2]> = LazyLock::new(|| {
+    let fitted: Fitted = serde_json::from_str(FITTED).expect("the compiled-in weights are tested");
+    [fitted.r#static, fitted.minilm].map(|fitted| Model {
+        weights: NAMES.map(|name| fitted.weights.get(name).copied().unwrap_or(0.0)),
+        form: fitted.form,
+        form_constant: fitted.form_constant,
+        constant: fitted.constant,
+        sure: fitted.sure,
+        likely: fitted.likely,
+    })
+});
+
+impl Model {
+    /// The model for the vectors of an embedder. Those of an unknown one are scaled to the static ones.
+    pub(super) fn of(embedder: Option<&str>) -> &'static Model {
+        &MODELS[usize::from(embedder.is_some_and(|id| id.starts_with(MINILM_ID)))]
+    }
+
+    /// Minimum cosine of two memories that are probably about the same subject.
+    pub(super) fn same_subject(&self) -> f32 {
+        if self.is_static() { 0.38 } else { 0.45 }
+    }
+
+    pub(super) fn is_static(&self) -> bool {
+        std::ptr::eq(self, &raw const MODELS[0])
+    }
+
+    /// See `form` of [`NAMES`]. `vector` is of the model's kind.
+    pub(super) fn form(&self, vector: &[f32]) -> f32 {
+        dot(&self.form, vector) + self.form_constant
+    }
+
+    /// Returns the probability that a memory with these features is relevant. `prior` is the sum of the weights that do
+    /// not depend on the question's words; see [`prior`].
+    pub(super) fn probability(&self, features: &Features, prior: f32) -> f32 {
+        let sum = dot(&self.weights, features) + self.constant + prior;
+        1.0 / (1.0 + (-sum).exp())
+    }
+
+    /// The least probabilities of a memory that is shown in full, and of one that is named, for the configured threshold.
+    pub(super) fn least(&self, threshold: f32) -> [f32; 2] {
+        [self.sure, self.likely].map(|at_default| at_default * threshold / DEFAULT)
+    }
+}
+
 /// The similarity of places if the repository has hardly any files, or the question leads to none. A memory is then the
 /// only context of the question. With 0.75, 6% of unrelated questions get a memory in a repository without code.
 pub(super) const UNKNOWN_PLACES: f32 = 0.75;
 /// Weights without training data, because the facts of the benchmark have neither files nor ages. The memory is about a
 /// subject of the question; a cited file has changed; the record is written automatically; each unit of confidence above
 /// [`USUAL_CONFIDENCE`].
-const SUBJECT: f32 = 1.5;
+const SUBJECT: f32 = 3.0;
 const STALE: f32 = -0.5;
 const DERIVED: f32 = -0.5;
 const CONFIDENCE: f32 = 1.0;
@@ -41,27 +133,11 @@ const USUAL_CONFIDENCE: f32 = 0.9;
 /// Number of memories for which the number counts neither way, and the bounds of the feature.
 const FEW: f32 = 50.0;
 const CROWD: (f32, f32) = (-1.6, 3.0);
-/// Minimum probability at threshold 1. At the default threshold of 0.5, the minimum is 0.4, with which at most 2% of the
-/// unrelated questions of the development data get a memory.
-const LEAST: f32 = 0.8;
-
 /// Words of a proposal or a request.
 const PROPOSALS: [&str; 21] = [
     "add", "allowed", "bump", "change", "delete", "drop", "fine", "ok", "okay", "our", "please", "remove", "rename",
     "replace", "shall", "should", "switch", "update", "us", "want", "we",
 ];
-
-/// Returns the minimum probability of a packed memory for the configured threshold.
-pub(super) fn least(threshold: f32) -> f32 {
-    LEAST * threshold
-}
-
-/// Returns the probability that a memory with these features is relevant. `prior` is the sum of the weights that do not
-/// depend on the question's words; see [`prior`].
-pub(super) fn probability(features: &Features, prior: f32) -> f32 {
-    let weighted = features.iter().zip(WEIGHTS).map(|(feature, weight)| feature * weight);
-    1.0 / (1.0 + (REQUIRED - prior - weighted.sum::<f32>()).exp())
-}
 
 /// Returns the part of the sum that depends on the memory itself and on its files.
 pub(super) fn prior(memory: &Memory, is_about: bool, is_stale: bool, is_derived: bool) -> f32 {
@@ -83,7 +159,7 @@ pub(super) fn is_proposal(text: &str) -> bool {
     words.any(|word| PROPOSALS.contains(&word.to_ascii_lowercase().as_str()))
 }
 
-/// Converts the cosines of an embedder to the scale of the static vectors. Each embedder has its own distribution of
+/// Converts the cosines of an unknown embedder to the scale of the static vectors. Each embedder has its own distribution of
 /// cosines: two unrelated texts have a cosine of 0.05 with the static vectors, and of 0.5 with others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct CosineScale {
@@ -92,31 +168,27 @@ pub(super) struct CosineScale {
 }
 
 impl CosineScale {
-    const STATIC: Self = Self { factor: 1.0, offset: 0.0 };
-    /// Fitted together with the weights.
-    const MINILM: Self = Self { factor: 1.23, offset: -0.18 };
-    /// Without vectors, the typical value of a memory among the first counts for all memories.
-    const NONE: Self = Self { factor: 0.0, offset: 0.18 };
+    const KNOWN: Self = Self { factor: 1.0, offset: 0.0 };
     /// Mean and standard deviation of the static cosines of recalled memories, to which those of an unknown embedder
     /// are scaled.
     const USUAL: (f32, f32) = (0.14, 0.055);
     /// Minimum number of cosines for a mean.
     const ENOUGH: usize = 20;
 
-    /// Selects the scale of an embedder. That of an unknown one is measured on the recalled memories.
+    /// Selects the scale of an embedder. That of an unknown one is measured on the recalled memories; `None` if they are too
+    /// few, or if there are no vectors.
     #[expect(clippy::cast_precision_loss, reason = "fifty memories at most")]
-    pub(super) fn of(embedder: Option<&str>, recalled: &[Recalled]) -> Self {
+    pub(super) fn of(embedder: Option<&str>, recalled: &[Recalled]) -> Option<Self> {
         match embedder {
-            Some(id) if id.starts_with(STATIC_ID) => Self::STATIC,
-            Some(id) if id.starts_with(MINILM_ID) => Self::MINILM,
+            Some(id) if id.starts_with(STATIC_ID) || id.starts_with(MINILM_ID) => Some(Self::KNOWN),
             Some(_) if recalled.len() >= Self::ENOUGH => {
                 let count = recalled.len() as f32;
                 let mean = recalled.iter().map(|one| one.cosine).sum::<f32>() / count;
                 let squares = recalled.iter().map(|one| (one.cosine - mean).powi(2)).sum::<f32>();
                 let factor = Self::USUAL.1 / (squares / count).sqrt().max(0.01);
-                Self { factor, offset: Self::USUAL.0 - factor * mean }
+                Some(Self { factor, offset: Self::USUAL.0 - factor * mean })
             }
-            _ => Self::NONE,
+            _ => None,
         }
     }
 
@@ -127,21 +199,36 @@ impl CosineScale {
 
 #[cfg(test)]
 mod tests {
+    use muninn_text::embed::{Embedder as _, StaticVectors};
     use muninn_text::lexical::DocId;
 
     use super::*;
 
     #[test]
-    fn each_feature_moves_the_probability_in_the_direction_of_its_weight() {
-        let typical: Features = [1.5, 0.25, 0.0, 0.0, 0.3, 0.0, 0.0, 0.3, 0.3];
-        let before = probability(&typical, 0.0);
-        assert!((0.0..1.0).contains(&before));
-        for (at, weight) in WEIGHTS.into_iter().enumerate() {
-            let mut higher = typical;
-            higher[at] += 0.1;
-            assert_eq!(probability(&higher, 0.0) > before, weight > 0.0, "feature {at}");
+    fn every_feature_has_a_weight_and_every_weight_a_feature() {
+        let fitted: Fitted = serde_json::from_str(FITTED).unwrap();
+        let mut names = NAMES;
+        names.sort_unstable();
+        for model in [&fitted.r#static, &fitted.minilm] {
+            assert_eq!(model.weights.keys().map(String::as_str).collect::<Vec<_>>(), names);
+            assert!(model.likely < model.sure && model.sure < 1.0);
         }
-        assert!(probability(&typical, SUBJECT) > before);
+        assert_eq!(fitted.r#static.form.len(), StaticVectors::shared().unwrap().dimensions());
+        assert_eq!(fitted.minilm.form.len(), 384);
+    }
+
+    #[test]
+    fn more_evidence_is_more_probable() {
+        for model in [Model::of(None), Model::of(Some("minilm-l6-1"))] {
+            let none = Features::default();
+            for name in ["evidence", "cosine", "lead", "places", "words", "form"] {
+                let at = NAMES.iter().position(|known| *known == name).unwrap();
+                let mut more = none;
+                more[at] = 1.0;
+                assert!(model.probability(&more, 0.0) > model.probability(&none, 0.0), "{name}");
+            }
+            assert!(model.probability(&none, SUBJECT) > model.probability(&none, 0.0));
+        }
     }
 
     #[test]
@@ -163,19 +250,21 @@ mod tests {
             .map(|at| Recalled {
                 doc: DocId(at),
                 score: 0.0,
+                coverage: 0.0,
                 rank_score: 0.0,
                 cosine: if at % 2 == 0 { 0.6 } else { 0.7 },
+                asked: 0.0,
                 stale: false,
             })
             .collect();
-        let scale = CosineScale::of(Some("nomic"), &recalled);
+        let scale = CosineScale::of(Some("nomic"), &recalled).unwrap();
         let (mean, deviation) = CosineScale::USUAL;
         assert!((scale.convert(0.65) - mean).abs() < 1e-4);
         assert!((scale.convert(0.7) - mean - deviation).abs() < 1e-4);
         for embedder in [None, Some("nomic")] {
-            assert_eq!(CosineScale::of(embedder, &recalled[..2]), CosineScale::NONE);
+            assert_eq!(CosineScale::of(embedder, &recalled[..2]), None);
         }
-        assert_eq!(CosineScale::of(Some("static-1"), &recalled), CosineScale::STATIC);
-        assert_eq!(CosineScale::of(Some("minilm-l6-1"), &recalled), CosineScale::MINILM);
+        assert_eq!(CosineScale::of(Some("static-1"), &recalled), Some(CosineScale::KNOWN));
+        assert_eq!(CosineScale::of(Some("minilm-l6-1"), &recalled), Some(CosineScale::KNOWN));
     }
 }

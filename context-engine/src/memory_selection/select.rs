@@ -6,12 +6,12 @@ use muninn_recall::{BlobLookup, Memories, RecallOptions, Recalled, WordMatch};
 use muninn_repo_tools::Worktree;
 use muninn_team::Memory;
 use muninn_team::learn::decisions::is_overheard;
-use muninn_text::embed::StaticVectors;
+use muninn_text::embed::{StaticVectors, dot};
 use muninn_text::lexical::{DocId, Tokenizer, idf};
 
 use super::abbreviations::Abbreviations;
 use super::places::Places;
-use super::probability::{self, CosineScale, Features, UNKNOWN_PLACES, crowd, is_proposal, least, prior, probability};
+use super::probability::{self, CosineScale, Features, Model, NAMES, UNKNOWN_PLACES, crowd, is_proposal, prior};
 use crate::pack::{MAX_MEMORIES, MemoryCandidate};
 use crate::question::{self, Question};
 use crate::rank::{Candidate, Index, MAX_FILES, PostingsCache, Query, Statistics, rank_with};
@@ -35,9 +35,6 @@ const SUBJECTS: usize = 3;
 
 /// Number of memories whose features are returned for measurements.
 const MEASURED: usize = 10;
-
-/// Minimum cosine, on the scale of the static vectors, of two memories that are probably about the same subject.
-const SAME_SUBJECT: f32 = 0.38;
 
 /// Record types that are written automatically, unless they have an author.
 const DERIVED: [&str; 3] = ["pattern", "failure", "session_summary"];
@@ -70,6 +67,7 @@ struct Subject<'a> {
 
 /// A recalled memory with its features.
 struct Scored<'a> {
+    model: &'static Model,
     recalled: Recalled,
     concepts: u64,
     about: Option<Subject<'a>>,
@@ -85,19 +83,20 @@ pub(crate) fn select_memories<'a>(
     threshold: f32,
 ) -> Vec<MemoryCandidate<'a>> {
     let memories = inputs.memories;
-    let least = least(threshold);
     let mut scored = inputs.scored(question, text);
-    inputs.add_places(&mut scored, least, PLACED);
+    let Some(first) = scored.first() else { return Vec::new() };
+    let [sure, likely] = first.model.least(threshold);
+    inputs.add_places(&mut scored, likely, PLACED);
     let fitting = scored.into_iter().filter_map(|scored| {
         let probability = scored.probability();
         let memory = memories.get(scored.recalled.doc)?;
         let is_attached = scored.about.is_some_and(|subject| scored.is_attached(memory, subject));
-        let is_probable = scored.concepts != 0 && probability >= least;
-        (is_attached || is_probable).then_some((probability, scored))
+        (is_attached || probability >= likely).then_some((is_attached || probability >= sure, probability, scored))
     });
-    let mut fitting: Vec<(f32, Scored<'a>)> = fitting.collect();
-    fitting.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let candidates = fitting.into_iter().map(|(_, scored)| MemoryCandidate {
+    let mut fitting: Vec<(bool, f32, Scored<'a>)> = fitting.collect();
+    fitting.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
+    let candidates = fitting.into_iter().map(|(is_sure, _, scored)| MemoryCandidate {
+        is_sure,
         doc: scored.recalled.doc,
         score: scored.recalled.rank_score,
         concepts: scored.concepts,
@@ -109,14 +108,14 @@ pub(crate) fn select_memories<'a>(
     with_opponents(memories, with_newer(memories, candidates.collect()))
 }
 
-/// Returns the source of the memories that recall ranks first, their features and, last, their probability, for
-/// measurements.
+/// Returns the source of the memories that recall ranks first, their features with names, and their probability as
+/// `probability`, for measurements.
 pub(crate) fn features(
     memories: &Memories,
     worktree: &Worktree,
     index: Index<'_>,
     text: &str,
-) -> Vec<(String, Vec<f32>)> {
+) -> Vec<(String, Vec<(&'static str, f32)>)> {
     let question = question::analyse(&mut Tokenizer::new(), text);
     let terms = PostingsCache::new(index.snapshot);
     let query = Query::new(&question, &terms);
@@ -136,9 +135,8 @@ pub(crate) fn features(
     inputs.add_places(&mut scored, 0.0, MEASURED);
     let named = scored.into_iter().filter_map(|scored| {
         let memory = memories.get(scored.recalled.doc)?;
-        let mut features = scored.features.to_vec();
-        features.push(scored.probability());
-        Some((memory.source.clone(), features))
+        let named = NAMES.into_iter().zip(scored.features);
+        Some((memory.source.clone(), named.chain([("probability", scored.probability())]).collect()))
     });
     named.collect()
 }
@@ -156,7 +154,8 @@ impl<'a> MemoryInputs<'a> {
             ..RecallOptions::default()
         };
         let subjects = self.subjects();
-        let mut found = memories.recall(text, &options);
+        let vector = memories.embed_question(text);
+        let mut found = memories.recall_near(text, vector.as_deref(), &options);
         let named: Vec<RelPath> =
             subjects.iter().filter(|subject| subject.named).map(|subject| subject.path.clone()).collect();
         if !named.is_empty() {
@@ -168,10 +167,18 @@ impl<'a> MemoryInputs<'a> {
         let contained = contained(memories, question, &query, &found);
         let abbreviations = Abbreviations::new(question, text);
         let singular = idf(1, memories.documents()).max(0.1);
-        let scale = CosineScale::of(memories.embedder_id(), &found);
+        let scale = CosineScale::of(memories.embedder_id().filter(|_| vector.is_some()), &found);
         let crowd = crowd(memories.items().len());
         let proposal = f32::from(u8::from(is_proposal(text)));
         let highest = found.first().map_or(0.0, |best| best.rank_score).max(f32::MIN_POSITIVE);
+        let statics = StaticVectors::shared().map(|vectors| (vectors, vectors.embed_one(text)));
+        let model = Model::of(memories.embedder_id().filter(|_| vector.is_some()));
+        let is_static = model.is_static();
+        let form = match (is_static, &vector, &statics) {
+            (false, Some(vector), _) => model.form(vector),
+            (true, _, Some((_, vector))) => model.form(vector),
+            _ => 0.0,
+        };
         let words = StaticVectors::shared().map(|vectors| {
             let words = question.concepts.iter().map(|concept| concept.word.as_str());
             WordMatch::new(vectors, words)
@@ -193,18 +200,37 @@ impl<'a> MemoryInputs<'a> {
             let next = next.map_or(0.0, |next| next.rank_score);
             let known = (identifiers & whole).count_ones().min(2) as f32;
             let missing = (identifiers & !whole).count_ones().min(3) as f32;
+            let text = memory.searched_text();
+            // The static cosine of a text, for the best memories.
+            let static_cosine = |text: &str| {
+                let (vectors, question) = statics.as_ref().filter(|_| at < MEASURED)?;
+                Some(dot(question, &vectors.embed_one(text)).max(0.0))
+            };
+            let [cosine, asked] = match scale {
+                Some(scale) => [recalled.cosine, recalled.asked].map(|cosine| scale.convert(cosine)),
+                None => [
+                    static_cosine(&memory.embedded_text()).unwrap_or(0.0),
+                    memory.answers.iter().filter_map(|question| static_cosine(question)).fold(0.0, f32::max),
+                ],
+            };
             let features = [
                 (query.weigh(concepts) / singular).min(3.0),
-                scale.convert(recalled.cosine),
+                recalled.coverage,
+                cosine,
+                if memory.answers.is_empty() { 0.0 } else { asked },
+                f32::from(u8::from(!memory.answers.is_empty())),
+                if is_static { 0.0 } else { static_cosine(&text).unwrap_or(0.0) },
                 ((recalled.rank_score - next) / highest).clamp(-0.5, 0.5),
                 known - missing,
                 if self.index_of_places().is_none() { UNKNOWN_PLACES } else { 0.0 },
                 crowd,
                 proposal,
                 self.code_cosine,
-                words.as_ref().filter(|_| at < MEASURED).map_or(0.0, |words| words.share(&memory.searched_text())),
+                words.as_ref().filter(|_| at < MEASURED).map_or(0.0, |words| words.share(&text)),
+                form,
             ];
             Some(Scored {
+                model,
                 recalled: recalled.clone(),
                 concepts,
                 about,
@@ -240,7 +266,7 @@ impl<'a> MemoryInputs<'a> {
         let highest = |one: &Scored<'_>| {
             let mut features = one.features;
             features[probability::PLACES] = 1.0;
-            probability(&features, one.prior)
+            one.model.probability(&features, one.prior)
         };
         let numbered = scored.iter().enumerate().map(|(at, one)| (highest(one), at));
         let mut order: Vec<(f32, usize)> = numbered.filter(|(highest, _)| *highest >= least).collect();
@@ -261,7 +287,7 @@ impl<'a> MemoryInputs<'a> {
 
 impl Scored<'_> {
     fn probability(&self) -> f32 {
-        probability(&self.features, self.prior)
+        self.model.probability(&self.features, self.prior)
     }
 
     /// Returns whether a person attached the memory to a subject. If the question does not name the file, the memory
@@ -286,16 +312,17 @@ fn is_derived(memory: &Memory) -> bool {
 fn with_newer<'a>(memories: &Memories, fitting: Vec<MemoryCandidate<'a>>) -> Vec<MemoryCandidate<'a>> {
     let mut known: Vec<DocId> = fitting.iter().map(|one| one.doc).collect();
     let scale = CosineScale::of(memories.embedder_id(), &[]);
+    let same_subject = Model::of(memories.embedder_id()).same_subject();
     let mut all = Vec::with_capacity(fitting.len());
     for one in fitting {
-        let (doc, score) = (one.doc, one.score);
+        let (doc, score, is_sure) = (one.doc, one.score, one.is_sure);
         let opponent = memories.get(doc).and_then(|memory| memories.opponent(memory));
         all.push(one);
         let newer = (all.len() <= MAX_MEMORIES).then(|| memories.newer_like(doc)).flatten();
-        let newer = newer.filter(|(_, cosine)| scale.convert(*cosine) >= SAME_SUBJECT);
+        let newer = newer.filter(|(_, cosine)| scale.is_some_and(|scale| scale.convert(*cosine) >= same_subject));
         if let Some((newer, _)) = newer.filter(|(newer, _)| Some(*newer) != opponent && !known.contains(newer)) {
             known.push(newer);
-            all.push(MemoryCandidate { score, newer_than: Some(doc), ..MemoryCandidate::of(newer) });
+            all.push(MemoryCandidate { score, is_sure, newer_than: Some(doc), ..MemoryCandidate::of(newer) });
         }
     }
     all
@@ -309,9 +336,11 @@ fn with_opponents<'a>(memories: &Memories, mut fitting: Vec<MemoryCandidate<'a>>
         let mut best = fitting.remove(0);
         if let Some(doc) = memories.get(best.doc).and_then(|memory| memories.opponent(memory)) {
             let found = fitting.iter().position(|other| other.doc == doc);
-            let opponent = found
-                .map(|at| fitting.remove(at))
-                .unwrap_or(MemoryCandidate { score: best.score, ..MemoryCandidate::of(doc) });
+            let opponent = found.map(|at| fitting.remove(at)).unwrap_or(MemoryCandidate {
+                score: best.score,
+                is_sure: best.is_sure,
+                ..MemoryCandidate::of(doc)
+            });
             best.opponent = Some(Box::new(opponent));
         }
         paired.push(best);

@@ -14,6 +14,9 @@ use crate::render;
 /// Maximum share of the budget for memory and knowledge.
 const MEMORY_SHARE: f32 = 0.35;
 pub(crate) const MAX_MEMORIES: usize = 4;
+/// Maximum number of memories that are only named, and of the words that name one.
+const MAX_HINTS: usize = 3;
+const HINT_WORDS: usize = 15;
 /// Maximum number of sections of one file. Records do not count, because one file holds all of them.
 const MAX_OF_ONE_FILE: usize = 2;
 /// The reason added for a stale memory.
@@ -26,6 +29,8 @@ const DISPUTED: &str = " (disputed)";
 pub(crate) struct MemoryCandidate<'a> {
     pub(crate) doc: DocId,
     pub(crate) score: f32,
+    /// Whether it is shown in full, and not only named.
+    pub(crate) is_sure: bool,
     /// The question's concepts that it contains, as bits.
     pub(crate) concepts: u64,
     /// The top-ranked file that it applies to, if its words alone are too few.
@@ -41,7 +46,16 @@ pub(crate) struct MemoryCandidate<'a> {
 impl MemoryCandidate<'_> {
     /// A memory of which nothing is known but its number.
     pub(crate) fn of(doc: DocId) -> Self {
-        Self { doc, score: 0.0, concepts: 0, about: None, stale: false, newer_than: None, opponent: None }
+        Self {
+            doc,
+            score: 0.0,
+            is_sure: true,
+            concepts: 0,
+            about: None,
+            stale: false,
+            newer_than: None,
+            opponent: None,
+        }
     }
 }
 
@@ -56,7 +70,8 @@ impl Packer<'_> {
     ) {
         let mut left = (f64::from(budget) * f64::from(MEMORY_SHARE)) as u32;
         let mut tried = 0;
-        for remembered in found {
+        let (sure, likely): (Vec<_>, Vec<_>) = found.iter().partition(|remembered| remembered.is_sure);
+        for remembered in sure {
             let Some(memory) = memories.get(remembered.doc) else {
                 continue;
             };
@@ -81,6 +96,34 @@ impl Packer<'_> {
                 }
             }
         }
+        self.hints(memories, &likely, left, packed);
+    }
+
+    /// Names memories that may be relevant, a line each, and both sides of a conflict or none.
+    fn hints(&self, memories: &Memories, likely: &[&MemoryCandidate<'_>], left: u32, packed: &mut Packed) {
+        let mut named = 0;
+        let mut left = left;
+        for remembered in likely.iter().take_while(|_| self.prior.has_hints()) {
+            let sides = || std::iter::once(*remembered).chain(remembered.opponent.as_deref());
+            let mut hints: Vec<Item> = sides().filter_map(|side| self.hint(memories, side)).collect();
+            let tokens: u32 = hints.iter_mut().map(measure).sum();
+            if hints.len() != sides().count() || named + hints.len() > MAX_HINTS || tokens > left {
+                continue;
+            }
+            hints.retain(|hint| !self.prior.mentions(render::short_id(&hint.source)));
+            (named, left) = (named + hints.len(), left - tokens);
+            packed.items.extend(hints);
+        }
+    }
+
+    fn hint(&self, memories: &Memories, remembered: &MemoryCandidate<'_>) -> Option<Item> {
+        let mut item = self.item_of(memories, remembered)?;
+        let words: Vec<&str> = item.text.split_whitespace().take(HINT_WORDS + 1).collect();
+        let is_cut = words.len() > HINT_WORDS;
+        let text = words[..words.len().min(HINT_WORDS)].join(" ");
+        item.text = if is_cut { text + " ..." } else { text };
+        item.kind = ItemKind::Hint;
+        Some(item)
     }
 
     /// Returns a memory and the other side of its conflict as items; `None` if they do not fit together.

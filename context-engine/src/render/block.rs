@@ -17,6 +17,12 @@ Added automatically by Muninn from the repository and its memory. This is refere
 was not written by the user. It may be incomplete: read the named files before you rely on it.
 ";
 
+/// The heading of the memories that are only named.
+const HINTS: &str = "## Notes that may apply; `muninn recall ID` shows one in full";
+
+/// Minimum length of a shortened id.
+const SHORT_ID: usize = 8;
+
 /// Renders the block for a prompt. The block ends in a newline; it is empty if there are no items.
 pub fn block(items: &[Item]) -> String {
     block_after("", items)
@@ -35,9 +41,8 @@ pub fn block_after(lead: &str, items: &[Item]) -> String {
             block.push('\n');
         }
     }
-    let (named, quoted): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.kind == ItemKind::Place);
-    let entries = quoted.into_iter().map(entry);
-    let entries = entries.chain((!named.is_empty()).then(|| places(&named)));
+    let (listed, quoted): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| is_listed(item));
+    let entries = quoted.into_iter().map(entry).chain(lists(&listed));
     for (at, entry) in entries.enumerate() {
         if at > 0 {
             block.push('\n');
@@ -79,9 +84,34 @@ pub fn markdown(items: &[Item]) -> String {
     text
 }
 
+/// Whether an item is one line of a list.
+pub(crate) fn is_listed(item: &Item) -> bool {
+    matches!(item.kind, ItemKind::Place | ItemKind::Hint)
+}
+
+/// Renders the lists of a block: of memories that are only named, and of places.
+pub(crate) fn lists(items: &[&Item]) -> impl Iterator<Item = String> + use<> {
+    let (hinted, named): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.kind == ItemKind::Hint);
+    let hints = (!hinted.is_empty()).then(|| hints(&hinted));
+    hints.into_iter().chain((!named.is_empty()).then(|| places(&named)))
+}
+
+/// Renders the memories of a block that are only named.
+fn hints(items: &[&Item]) -> String {
+    let lines = items.iter().map(|item| entry(item));
+    format!("{HINTS}\n{}", lines.collect::<String>())
+}
+
+/// The part of an id by which a record is found: its end, which is random, with a digit in it.
+pub(crate) fn short_id(id: &str) -> &str {
+    let is_short = |part: &&str| part.len() >= SHORT_ID && part.bytes().any(|byte| byte.is_ascii_digit());
+    let ends = (0..id.len()).rev().filter_map(|start| id.get(start..));
+    ends.clone().find(is_short).unwrap_or(id)
+}
+
 /// Renders all places of a block. Places without line numbers are listed in one line after the places with line
 /// numbers.
-pub(crate) fn places(items: &[&Item]) -> String {
+fn places(items: &[&Item]) -> String {
     let mut text = String::from("## Likely places, best first\n");
     let (ranges, paths): (Vec<&&Item>, Vec<&&Item>) = items.iter().partition(|item| item.first_line > 0);
     ranges.iter().for_each(|item| text.push_str(&entry(item)));
@@ -107,6 +137,11 @@ pub(crate) fn entry(item: &Item) -> String {
             }
             head.push('\n');
             return head;
+        }
+        ItemKind::Hint => {
+            let line = item.text.replace(['\n', '\r'], " ");
+            let id = if item.source.contains(':') { &item.source } else { short_id(&item.source) };
+            return format!("- {}: {}\n", heading(id), neutralize(&line, ground(item)));
         }
         ItemKind::Code => write!(head, "## {}", item.source),
         ItemKind::Memory => write!(head, "## memory {}", item.source),

@@ -13,7 +13,7 @@ use crate::item::{Item, ItemKind};
 pub(super) fn ground(item: &Item) -> Ground {
     match item.kind {
         ItemKind::Code | ItemKind::Place => Ground::of_file(item.file()),
-        ItemKind::Memory | ItemKind::Knowledge | ItemKind::Personal => Ground::Prose,
+        ItemKind::Memory | ItemKind::Hint | ItemKind::Knowledge | ItemKind::Personal => Ground::Prose,
     }
 }
 

@@ -1,9 +1,12 @@
 //! Packing knowledge: sections that apply to top-ranked files, and Metis documents.
 
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
 use muninn_team::learn::decisions::Speaker;
 
 use super::{Repo, ask, files};
-use crate::{Engine, ItemKind};
+use crate::{Engine, ItemKind, Limits, PriorContext, render};
 
 const QUESTION: &str = "where is the expiry of a session cookie checked";
 const ADR: &str = "---\nid: cookies\nlevel: adr\ntitle: \"Auth by signed cookies\"\nnumber: 3\nshort_code: \"PROJ-A-0003\"\ntags:\n  - \"#phase/decided\"\n---\n\n# ADR-3: Auth by signed cookies\n\nEach request carries its identity.\n\n## Decision\n\nNo session table: auth is the cookie's signature alone.\n";
@@ -134,17 +137,11 @@ fn newer_memory_about_the_same_subject_accompanies_the_older_one() {
     assert_eq!(memories[1], ("2", "newer than 1 and similar to it"));
 }
 
-/// The positions of features of a memory: the words of the question in it, its lead over the next one, and the similarity of
-/// its places.
-const EVIDENCE: usize = 0;
-const LEAD: usize = 2;
-const PLACES: usize = 4;
-
 /// The features of the memory that recall ranks first.
-fn features(repo: &Repo, question: &str) -> Vec<f32> {
+fn features(repo: &Repo, question: &str) -> HashMap<&'static str, f32> {
     let mut all = repo.ready().memory_features(question);
     assert!(!all.is_empty(), "nothing is recalled");
-    all.swap_remove(0).1
+    all.swap_remove(0).1.into_iter().collect()
 }
 
 #[test]
@@ -161,7 +158,7 @@ fn abbreviation_and_the_language_go_are_evidence() {
         remembered(&repo.ready(), "How stale must a PR be before a maintainer closes it?"),
         ["Close a pull request that nobody has updated for a month"]
     );
-    assert!(features(&repo, "Which Go do I need?")[EVIDENCE] > 0.0);
+    assert!(features(&repo, "Which Go do I need?")["evidence"] > 0.0);
 }
 
 #[test]
@@ -177,7 +174,7 @@ fn other_side_of_a_conflict_is_no_rival() {
     let lead = |main: &str| {
         let repo = Repo::service();
         repo.write(".muninn/memory/main.jsonl", main);
-        features(&repo, "when do exports of orders run")[LEAD]
+        features(&repo, "when do exports of orders run")["lead"]
     };
     let (rivals, opponents) = (lead(&sides), lead(&[&sides, conflict].concat()));
     assert!(rivals < 0.1, "two memories fit alike: {rivals}");
@@ -189,7 +186,7 @@ fn places_are_unknown_in_a_repository_of_few_files_and_where_the_question_leads_
     let main = "{\"id\":\"1\",\"type\":\"learning\",\"text\":\"The expiry of a session cookie is one day\"}\n";
     let places = |repo: Repo, question: &str| {
         repo.write(".muninn/memory/main.jsonl", main);
-        features(&repo, question)[PLACES]
+        features(&repo, question)["places"]
     };
     let unknown = 0.75;
     let few = Repo::with(&[("src/session.rs", "fn expiry() {}\n"), ("src/lib.rs", "mod session;\n")]);
@@ -197,4 +194,34 @@ fn places_are_unknown_in_a_repository_of_few_files_and_where_the_question_leads_
     assert_eq!(places(Repo::service(), "wedding speech, one day"), unknown);
     let known = places(Repo::service(), QUESTION);
     assert!((0.0..=1.0).contains(&known) && known != unknown, "{known}");
+}
+
+#[test]
+fn likely_memory_is_named_in_a_line_for_a_client_that_can_recall_it() {
+    let repo = Repo::service();
+    let text =
+        "Exports of orders run at midnight because the warehouse is locked until then, and nobody may change that";
+    let line = format!("{{\"id\":\"01JH0000000000000000EXPORT\",\"type\":\"learning\",\"text\":\"{text}\"}}\n");
+    repo.write(".muninn/memory/main.jsonl", line);
+    let engine = repo.ready();
+    let mut prior = PriorContext::default();
+    let hints = |prior: &PriorContext| {
+        let limits = Limits { tokens: 4_000, deadline: Instant::now() + Duration::from_secs(60) };
+        let found = engine.explore_after(prior, "is the warehouse open at night", &limits, None);
+        found.items.into_iter().filter(|item| item.kind == ItemKind::Hint).collect::<Vec<_>>()
+    };
+    prior.allow_hints();
+    let threshold = (1..100u8).map(|step| f32::from(step) / 100.0).find(|threshold| {
+        engine.set_threshold(Some(*threshold));
+        !hints(&prior).is_empty()
+    });
+    assert!(threshold.is_some_and(|threshold| threshold > 0.1), "{threshold:?}");
+    let named = hints(&prior);
+    let words = "Exports of orders run at midnight because the warehouse is locked until then, and nobody ...";
+    assert_eq!(named[0].text, words);
+    let block = render::block(&named);
+    assert!(block.contains(&format!("\n- 00EXPORT: {words}\n")), "{block}");
+    assert!(hints(&PriorContext::default()).is_empty());
+    prior.add_block(&block);
+    assert!(hints(&prior).is_empty(), "it was named before");
 }

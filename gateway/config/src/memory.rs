@@ -56,11 +56,13 @@ impl MemoryWrite {
     }
 }
 
-/// The embedder whose vectors recall and short code questions use.
+/// The embedder whose vectors recall uses. Short code questions use those of a backend, or the compiled-in ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum EmbedderConfig {
-    /// The compiled-in vectors.
+    /// MiniLM if it is installed, otherwise the compiled-in vectors.
     #[default]
+    Auto,
+    /// The compiled-in vectors.
     Static,
     /// all-MiniLM-L6-v2, downloaded by `muninn model pull`.
     MiniLm,
@@ -108,20 +110,24 @@ pub(crate) struct Memory {
     pub(crate) reconciler: Option<Reconciler>,
 }
 
-/// The embedder whose vectors recall and short code questions use.
+/// The embedder whose vectors recall uses.
 // Not in a repository's file: an embedder of a backend is sent the repository's text.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Embedder {
-    /// `"static"` (compiled in), `"minilm"` (fetched by `muninn model pull`), or a model of a backend's
-    /// `/v1/embeddings`: `{ backend = "local", model = "nomic-embed-text" }`.
+    /// `"auto"` (MiniLM if `muninn model pull` has installed it, otherwise `"static"`), `"static"` (compiled in),
+    /// `"minilm"`, or a model of a backend's `/v1/embeddings`, also for short code questions:
+    /// `{ backend = "local", model = "nomic-embed-text" }`.
     pub(crate) model: Option<EmbedderModel>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize, schemars::JsonSchema))]
-#[serde(untagged, expecting = "an embedder is \"static\", \"minilm\", or { backend = \"...\", model = \"...\" }")]
+#[serde(
+    untagged,
+    expecting = "an embedder is \"auto\", \"static\", \"minilm\", or { backend = \"...\", model = \"...\" }"
+)]
 pub(crate) enum EmbedderModel {
     Name(String),
     Backend(BackendEmbedder),
@@ -232,12 +238,13 @@ pub(super) fn embedder(
 ) -> Result<EmbedderConfig, ConfigError> {
     const SECTION: &str = "memory.embedder.model";
     match raw.and_then(|raw| raw.model.as_ref()) {
-        None => Ok(EmbedderConfig::Static),
+        None => Ok(EmbedderConfig::Auto),
         Some(EmbedderModel::Name(name)) => match name.as_str() {
+            "auto" => Ok(EmbedderConfig::Auto),
             "static" => Ok(EmbedderConfig::Static),
             "minilm" => Ok(EmbedderConfig::MiniLm),
             other => {
-                let known = "static, minilm, or { backend = \"...\", model = \"...\" }";
+                let known = "auto, static, minilm, or { backend = \"...\", model = \"...\" }";
                 Err(invalid(origin, SECTION, UnknownValue::new(other, known)))
             }
         },
@@ -368,18 +375,19 @@ mod tests {
             config.map(|config| config.embedder).map_err(|error| error.to_string())
         };
         let model = |value: &str| embedder(&format!("[memory.embedder]\nmodel = {value}\n"));
-        assert_eq!(embedder("").unwrap(), EmbedderConfig::Static);
+        assert_eq!(embedder("").unwrap(), EmbedderConfig::Auto);
+        assert_eq!(model("\"auto\"").unwrap(), EmbedderConfig::Auto);
         assert_eq!(model("\"static\"").unwrap(), EmbedderConfig::Static);
         assert_eq!(model("\"minilm\"").unwrap(), EmbedderConfig::MiniLm);
         let chosen = ChosenModel { backend: 1, model: "nomic".to_owned() };
         let written = "{ backend = \"b\", model = \"nomic\" }";
         assert_eq!(model(written).unwrap(), EmbedderConfig::Backend(chosen));
         for (value, words) in [
-            ("\"bert\"", "memory.embedder.model: `bert` is unknown; write static, minilm, or {"),
+            ("\"bert\"", "memory.embedder.model: `bert` is unknown; write auto, static, minilm, or {"),
             ("{}", "memory.embedder.model: is missing its backend and model"),
             ("{ backend = \"c\", model = \"m\" }", "there is no backend `c`; known backends: a, b"),
             ("{ backend = \"a\" }", "memory.embedder.model.model: is missing"),
-            ("3", "an embedder is \"static\", \"minilm\", or {"),
+            ("3", "an embedder is \"auto\", \"static\", \"minilm\", or {"),
         ] {
             let error = model(value).unwrap_err();
             assert!(error.contains(words) && error.contains("muninn.toml"), "{value}: {error}");

@@ -1,14 +1,15 @@
 //! The embedder that `[memory.embedder]` names.
 //!
-//! One for all workspaces of a process: MiniLM takes 100 MB. Opening it reads files or asks a backend, so it is opened by
-//! a thread that may take its time. Until then, and while it cannot be used, words alone decide what is found.
+//! One for all workspaces of a process: MiniLM takes 70 MB. Opening it reads files or asks a backend, so it is opened by
+//! a thread that may take its time. Until then, and while it cannot be used, the compiled-in vectors serve in place of
+//! MiniLM, and words alone in place of a backend.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muninn_backend::{Candidate, RemoteEmbedder, Router};
-use muninn_base::with_causes;
+use muninn_base::{Supervisor, with_causes};
 use muninn_config::{Config, ConfigError, EmbedderConfig, paths};
 use muninn_text::embed::{EmbedError, Embedder, LoadError, StaticVectors, minilm};
 use parking_lot::Mutex;
@@ -52,11 +53,15 @@ pub struct ConfiguredEmbedder {
     state: Mutex<Option<State>>,
     /// [`RETRY`], but in tests.
     retry: Duration,
+    supervisor: Supervisor,
 }
 
 enum Kind {
     Static,
-    MiniLm,
+    /// Whether its absence is worth a warning.
+    MiniLm {
+        is_wanted: bool,
+    },
     Backend(Box<Candidate>, String),
 }
 
@@ -68,40 +73,49 @@ enum State {
 }
 
 impl ConfiguredEmbedder {
-    /// The embedder of a configuration, not opened yet.
-    pub fn new(config: &Config) -> Arc<ConfiguredEmbedder> {
+    /// The embedder of a configuration, not opened yet. The supervisor releases MiniLM when it is idle.
+    pub fn new(config: &Config, supervisor: &Supervisor) -> Arc<ConfiguredEmbedder> {
         let kind = match &config.embedder {
+            EmbedderConfig::Auto => Kind::MiniLm { is_wanted: false },
             EmbedderConfig::Static => Kind::Static,
-            EmbedderConfig::MiniLm => Kind::MiniLm,
+            EmbedderConfig::MiniLm => Kind::MiniLm { is_wanted: true },
             // The configuration was checked: the backend is there.
             EmbedderConfig::Backend(chosen) => match Router::new(config, 0).chosen(chosen) {
                 Some(candidate) => Kind::Backend(Box::new(candidate), chosen.model.clone()),
                 None => Kind::Static,
             },
         };
-        Arc::new(ConfiguredEmbedder { kind, state: Mutex::default(), retry: RETRY })
+        Arc::new(ConfiguredEmbedder { kind, state: Mutex::default(), retry: RETRY, supervisor: supervisor.clone() })
     }
 
     /// The embedder of a configuration that was read again. A model that is loaded stays loaded.
     pub fn reloaded(self: &Arc<Self>, config: &Config) -> Arc<ConfiguredEmbedder> {
         match (&self.kind, &config.embedder) {
-            (Kind::Static, EmbedderConfig::Static) | (Kind::MiniLm, EmbedderConfig::MiniLm) => Arc::clone(self),
-            _ => ConfiguredEmbedder::new(config),
+            (Kind::Static, EmbedderConfig::Static)
+            | (Kind::MiniLm { is_wanted: false }, EmbedderConfig::Auto)
+            | (Kind::MiniLm { is_wanted: true }, EmbedderConfig::MiniLm) => Arc::clone(self),
+            _ => ConfiguredEmbedder::new(config, &self.supervisor),
         }
     }
 
-    /// The configured name: `static`, `minilm`, or backend and model as in `local/nomic-embed-text`.
+    /// The configured name: `auto`, `static`, `minilm`, or backend and model as in `local/nomic-embed-text`.
     pub fn name(&self) -> String {
         match &self.kind {
             Kind::Static => "static".to_owned(),
-            Kind::MiniLm => "minilm".to_owned(),
+            Kind::MiniLm { is_wanted: false } => "auto".to_owned(),
+            Kind::MiniLm { is_wanted: true } => "minilm".to_owned(),
             Kind::Backend(candidate, model) => format!("{}/{model}", candidate.backend.name),
         }
     }
 
-    /// Whether opening it takes no time.
+    /// Whether it is for memory alone, and code has the compiled-in vectors.
     pub fn is_built_in(&self) -> bool {
-        matches!(self.kind, Kind::Static)
+        !matches!(self.kind, Kind::Backend(..))
+    }
+
+    /// The embedder of code, if it is compiled in.
+    pub fn of_code(&self) -> Option<Arc<dyn Embedder>> {
+        self.is_built_in().then(|| StaticVectors::shipped().ok()).flatten().map(|vectors| Arc::new(vectors) as _)
     }
 
     /// Returns the embedder, opened if need be. Loading MiniLM takes half a second; a backend may take as long as it takes
@@ -136,22 +150,35 @@ impl ConfiguredEmbedder {
             Kind::Static => {
                 StaticVectors::shipped().map(|vectors| State::Open(Arc::new(vectors))).map_err(EmbedderError::Load)
             }
-            Kind::MiniLm => open_minilm().map(State::Open),
+            Kind::MiniLm { .. } => open_minilm(&self.supervisor).map(State::Open),
             Kind::Backend(candidate, model) => RemoteEmbedder::connect((*candidate.backend).clone(), model)
                 .map(|remote| State::Remote(Arc::new(remote), Instant::now()))
                 .map_err(EmbedderError::Backend),
         };
         loaded.unwrap_or_else(|error| {
-            tracing::warn!(
-                "the embedder {} cannot be used, and words alone decide what is found: {}",
-                self.name(),
-                with_causes(&error)
-            );
+            if !self.is_absent(&error) {
+                let instead =
+                    if self.is_built_in() { "static vectors serve" } else { "words alone decide what is found" };
+                let reason = with_causes(&error);
+                tracing::warn!("the embedder {} cannot be used, and {instead}: {reason}", self.name());
+            }
             State::Unusable(Arc::new(error), Instant::now())
         })
     }
 
-    /// The embedder's name and state for programs: `closed`, `opening`, `ready` with its id, `failing` or `unusable` with
+    /// Whether nobody has installed what is used if it is there.
+    fn is_missing(&self) -> bool {
+        let directory = || Some(paths::models_dir().ok()?.join(model::minilm().name));
+        matches!(self.kind, Kind::MiniLm { is_wanted: false })
+            && directory().is_none_or(|directory| !directory.exists())
+    }
+
+    /// Whether an error only means that nobody has installed what is used if it is there.
+    pub fn is_absent(&self, error: &EmbedderError) -> bool {
+        matches!((&self.kind, error), (Kind::MiniLm { is_wanted: false }, EmbedderError::Absent(_)))
+    }
+
+    /// The embedder's name and state for programs: `closed`, `opening`, `ready` with its id, `absent`, `failing` or `unusable` with
     /// the reason. Never waits.
     pub fn report(&self) -> Value {
         let model = self.name();
@@ -159,12 +186,14 @@ impl ConfiguredEmbedder {
             return json!({"model": model, "state": "opening"});
         };
         match &*state {
+            None if self.is_missing() => json!({"model": model, "state": "absent"}),
             None => json!({"model": model, "state": "closed"}),
             Some(State::Open(embedder)) => json!({"model": model, "state": "ready", "id": embedder.id()}),
             Some(State::Remote(remote, _)) => match remote.problem() {
                 None => json!({"model": model, "state": "ready", "id": remote.id()}),
                 Some(reason) => json!({"model": model, "state": "failing", "id": remote.id(), "reason": reason}),
             },
+            Some(State::Unusable(error, _)) if self.is_absent(error) => json!({"model": model, "state": "absent"}),
             Some(State::Unusable(error, _)) => {
                 json!({"model": model, "state": "unusable", "reason": with_causes(&**error)})
             }
@@ -172,11 +201,11 @@ impl ConfiguredEmbedder {
     }
 }
 
-fn open_minilm() -> Result<Arc<dyn Embedder>, EmbedderError> {
+fn open_minilm(supervisor: &Supervisor) -> Result<Arc<dyn Embedder>, EmbedderError> {
     let (pin, models) = (model::minilm(), paths::models_dir()?);
     let directory = models.join(&pin.name);
     match model::status(&pin, &models) {
-        model::Status::Ready => Ok(Arc::from(minilm(&directory).map_err(EmbedderError::Load)?)),
+        model::Status::Ready => Ok(Arc::from(minilm(&directory, supervisor).map_err(EmbedderError::Load)?)),
         model::Status::Absent => Err(EmbedderError::Absent(directory)),
         model::Status::Damaged { reason } => Err(EmbedderError::Damaged { directory, reason }),
     }
@@ -192,7 +221,7 @@ mod tests {
     use muninn_config::load_text;
 
     fn configured(text: &str) -> ConfiguredEmbedder {
-        let made = ConfiguredEmbedder::new(&load_text(text).unwrap());
+        let made = ConfiguredEmbedder::new(&load_text(text).unwrap(), &Supervisor::default());
         let mut made = Arc::into_inner(made).unwrap();
         made.retry = Duration::ZERO;
         made
@@ -215,8 +244,18 @@ mod tests {
     }
 
     #[test]
-    fn static_vectors_are_the_default() {
+    fn the_default_is_minilm_if_it_is_there() {
         let embedder = configured("");
+        assert_eq!(embedder.report()["model"], "auto");
+        assert!(embedder.of_code().is_some());
+        let absent = EmbedderError::Absent(PathBuf::from("/models"));
+        assert!(embedder.is_absent(&absent));
+        assert!(!configured("[memory.embedder]\nmodel = \"minilm\"\n").is_absent(&absent));
+    }
+
+    #[test]
+    fn static_vectors_are_always_ready() {
+        let embedder = configured("[memory.embedder]\nmodel = \"static\"\n");
         assert_eq!(embedder.report(), json!({"model": "static", "state": "closed"}));
         let id = embedder.open().unwrap().id().to_owned();
         assert_eq!(embedder.report(), json!({"model": "static", "state": "ready", "id": id}));

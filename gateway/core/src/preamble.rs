@@ -76,6 +76,11 @@ impl Means {
         let mcp = prompt.tool_names().iter().any(|name| name.contains("muninn"));
         Means { shell: has_shell(prompt), mcp }
     }
+
+    /// Whether it can recall a memory by its id.
+    pub(super) fn can_recall(self) -> bool {
+        self.shell || self.mcp
+    }
 }
 
 /// A part of a preamble.

@@ -106,7 +106,7 @@ impl App {
         has_upkeep: bool,
     ) -> Result<App, ConfigError> {
         let supervisor = Supervisor::default();
-        let embedder = ConfiguredEmbedder::new(&config);
+        let embedder = ConfiguredEmbedder::new(&config, &supervisor);
         let owners = (&supervisor, &embedder);
         let workspace = Workspace::supervised(directory, &config, state_dir, Clock::system(), owners);
         let workspace = Arc::new(workspace);

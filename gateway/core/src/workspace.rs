@@ -111,8 +111,9 @@ impl WorkspaceSettings {
 impl Workspace {
     /// Opens a directory. A directory that is no repository is served without context, because forwarding must work there.
     pub fn open(directory: &Path, config: &Config, state_dir: &Path, clock: Clock) -> Workspace {
-        let embedder = ConfiguredEmbedder::new(config);
-        Workspace::supervised(directory, config, state_dir, clock, (&Supervisor::default(), &embedder))
+        let supervisor = Supervisor::default();
+        let embedder = ConfiguredEmbedder::new(config, &supervisor);
+        Workspace::supervised(directory, config, state_dir, clock, (&supervisor, &embedder))
     }
 
     /// [`Workspace::open`], with threads that are this owner's tasks, and an embedder that others use too.
@@ -147,7 +148,7 @@ impl Workspace {
                     threshold: merged.context.threshold,
                     memory: memory.clone(),
                     supervisor: supervisor.clone(),
-                    embedder: embedder.is_built_in().then(|| embedder.open().ok()).flatten(),
+                    embedder: embedder.of_code(),
                     clock: clock.clone(),
                     ..EngineSettings::default()
                 };
@@ -198,12 +199,17 @@ impl Workspace {
         Arc::clone(&self.embedder.read())
     }
 
-    /// Has the engine use the configured embedder, or words alone where it cannot be used. May take as long as opening
-    /// it does.
+    /// Has the engine use the configured embedder: that of a backend for code and memory, MiniLM for memory. Where it cannot
+    /// be used, MiniLM is replaced by static vectors, and that of a backend by words alone. May take as long as opening it
+    /// does.
     pub(super) fn use_embedder(&self) {
-        if let Some(engine) = &self.engine {
-            engine.set_embedder(self.embedder().open().ok());
+        let Some(engine) = &self.engine else { return };
+        let configured = self.embedder();
+        let opened = configured.open().ok();
+        if !configured.is_built_in() {
+            engine.set_embedder(opened.clone());
         }
+        engine.set_encoder(opened);
     }
 
     /// Makes the vectors that the index and the memory lack. May take as long as the embedder does.

@@ -109,6 +109,7 @@ impl From<&Item> for ReceiptItem {
             ItemKind::Code => "code",
             ItemKind::Place => "place",
             ItemKind::Memory => "memory",
+            ItemKind::Hint => "hint",
             ItemKind::Knowledge => "knowledge",
             ItemKind::Personal => Self::PERSONAL,
         };

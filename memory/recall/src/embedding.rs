@@ -17,6 +17,12 @@ use super::kept::Store;
 /// Number of texts that are embedded at once.
 const BATCH: usize = 256;
 
+/// The texts that have vectors: one of each memory, then the questions that they answer.
+fn texts(items: &[Memory]) -> impl Iterator<Item = Cow<'_, str>> {
+    let answers = items.iter().flat_map(|item| &item.answers).map(|question| Cow::Borrowed(question.as_str()));
+    items.iter().map(Memory::embedded_text).chain(answers)
+}
+
 /// An embedder, and the vectors that it computed earlier.
 pub(super) struct Embedding<'a> {
     embedder: &'a dyn Embedder,
@@ -30,8 +36,8 @@ impl<'a> Embedding<'a> {
     /// Takes the vectors from a stored image if they are by this embedder. The rest of the image is dropped.
     pub(super) fn new(embedder: &'a dyn Embedder, kept: Option<Store>) -> Self {
         let kept = kept.filter(|kept| kept.embedder == embedder.id()).unwrap_or_default();
-        let texts = kept.items.iter().map(|item| digest(&item.searched_text()));
-        Self { embedder, places: texts.zip(0..).collect(), vectors: kept.vectors }
+        let places = texts(&kept.items).map(|text| digest(&text)).zip(0..).collect();
+        Self { embedder, places, vectors: kept.vectors }
     }
 
     /// Returns the embedder's id.
@@ -39,13 +45,12 @@ impl<'a> Embedding<'a> {
         self.embedder.id()
     }
 
-    /// Returns the vectors of memories, each with one byte per dimension.
+    /// Returns the vectors of [`texts`], each with one byte per dimension.
     pub(super) fn vectors(&self, items: &[Memory]) -> Result<Vec<u8>, EmbedError> {
         let size = self.embedder.dimensions();
-        let mut vectors = vec![0; items.len() * size];
+        let mut vectors = vec![0; texts(items).count() * size];
         let mut missing: Vec<(Cow<'_, str>, &mut [u8])> = Vec::new();
-        for (item, vector) in items.iter().zip(vectors.chunks_exact_mut(size.max(1))) {
-            let text = item.searched_text();
+        for (text, vector) in texts(items).zip(vectors.chunks_exact_mut(size.max(1))) {
             match self.made(&text) {
                 Some(made) => vector.copy_from_slice(made),
                 None => missing.push((text, vector)),

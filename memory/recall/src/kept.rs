@@ -15,7 +15,7 @@ use super::MemorySources;
 use super::order::NeighbourRuns;
 
 /// Increased whenever the format or the meaning of the stored data changes.
-pub(super) const FORM: ImageFormat = ImageFormat { prefix: "memory-", magic: b"muninn memory index 9\n" };
+pub(super) const FORM: ImageFormat = ImageFormat { prefix: "memory-", magic: b"muninn memory index 10\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 /// The data that is built from the files.
@@ -30,7 +30,7 @@ pub(super) struct Store {
     pub(super) runs: NeighbourRuns,
     pub(super) mean_lengths: [f32; 2],
     pub(super) hits: Hits,
-    /// Vectors by the embedder with this id, one byte per dimension; empty without an embedder.
+    /// Vectors of `embedding::texts` by the embedder with this id, one byte per dimension; empty without an embedder.
     pub(super) embedder: String,
     #[serde(with = "muninn_text::lexical::bytes")]
     pub(super) vectors: Vec<u8>,

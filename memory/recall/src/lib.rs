@@ -13,6 +13,7 @@ mod options;
 mod order;
 mod rank;
 mod related;
+mod rows;
 mod sources;
 mod summaries;
 mod types;

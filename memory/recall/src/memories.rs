@@ -7,16 +7,16 @@ use muninn_repo_tools::GlobSet;
 use muninn_team::knowledge;
 use muninn_team::memories::{LoadedMemories, Memory, MemoryKind};
 use muninn_team::records::{Home, MAIN, Record, RecordFile};
-use muninn_text::embed::{Embedder, normalise};
+use muninn_text::embed::Embedder;
 use muninn_text::hits::Hits;
 use muninn_text::lexical::{Bm25, DocId, Tokenizer, question_terms};
-use muninn_text::vectors::VectorIndex;
 
 use super::embedding::Embedding;
 use super::kept::{FORM, Store};
 use super::make::RecordSelection;
 use super::options::RecallOptions;
 use super::rank::{Ranked, Ranker};
+use super::rows::Rows;
 use super::sources::MemorySources;
 use super::types::Types;
 
@@ -57,7 +57,7 @@ pub struct Memories {
 #[derive(Clone)]
 struct Vectors {
     embedder: Arc<dyn Embedder>,
-    index: Arc<VectorIndex>,
+    rows: Arc<Rows>,
 }
 
 /// The number of loaded memories by kind.
@@ -79,10 +79,14 @@ pub struct Recalled {
     /// Score from 0 to 1: the share of the question's words that the memory contains, weighted by rarity, times the
     /// factor for doubt. Comparable between questions.
     pub score: f32,
+    /// The share of the question's words that the memory contains, weighted by rarity.
+    pub coverage: f32,
     /// The score that orders results. Comparable within one question only.
     pub rank_score: f32,
     /// The cosine similarity to the question, from 0 to 1; 0 without vectors.
     pub cosine: f32,
+    /// The cosine similarity to the nearest question that it answers, from 0 to 1; 0 without one.
+    pub asked: f32,
     /// Whether a cited file has changed.
     pub stale: bool,
 }
@@ -154,10 +158,8 @@ impl Memories {
         let bytes: Vec<i8> = std::mem::take(&mut store.vectors).into_iter().map(u8::cast_signed).collect();
         let embedder = embedder.filter(|embedder| store.embedder == embedder.id());
         let vectors = embedder.map(|embedder| {
-            let mut index = VectorIndex::new(embedder.dimensions(), usize::MAX);
-            index.push(&bytes);
-            let index = Arc::new(index);
-            Vectors { embedder, index }
+            let rows = Arc::new(Rows::new(&store.items, &bytes, embedder.dimensions()));
+            Vectors { embedder, rows }
         });
         Self {
             globs: Arc::new(globs(&store.items)),
@@ -170,16 +172,27 @@ impl Memories {
         }
     }
 
+    /// The vector of a question by the embedder of the memories, if they have one and it does not fail.
+    pub fn embed_question(&self, question: &str) -> Option<Vec<f32>> {
+        let vectors = self.vectors.as_ref()?;
+        let embedded = vectors.embedder.embed_question(question);
+        embedded.inspect_err(|error| tracing::debug!(%error, "memory is recalled by words alone")).ok()
+    }
+
     /// The best matches of a question, best first. Calls the embedder once, for the question.
     pub fn recall(&self, question: &str, options: &RecallOptions<'_>) -> Vec<Recalled> {
+        self.recall_near(question, self.embed_question(question).as_deref(), options)
+    }
+
+    /// [`Self::recall`] with the vector of the question from [`Self::embed_question`]; by words alone without it.
+    pub fn recall_near(&self, question: &str, near: Option<&[f32]>, options: &RecallOptions<'_>) -> Vec<Recalled> {
         let terms = question_terms(&mut Tokenizer::new(), question);
         let vectors = self.vectors.as_ref();
-        let near = vectors.and_then(|vectors| vectors.embedder.embed_question(question).ok());
         let ranker = Ranker {
             index: &self.store.index,
             runs: &self.store.runs,
             mean_lengths: self.store.mean_lengths,
-            vectors: vectors.map(|vectors| &*vectors.index),
+            vectors: vectors.map(|vectors| &*vectors.rows),
         };
         let has_allowed_type = self.types.allowed_by(options);
         let only_types_matter = self.only.is_none() && options.filters_by_type_only();
@@ -187,7 +200,7 @@ impl Memories {
             |memory: &Memory| self.has(memory) && options.allow(memory, &|path| self.applies_to(memory, path));
         let allowed =
             |doc: u32| has_allowed_type(doc) && (only_types_matter || self.get(DocId(doc)).is_some_and(passes_filters));
-        let mut ranked = ranker.rank(&terms, near.as_deref(), &allowed);
+        let mut ranked = ranker.rank(&terms, near, &allowed);
         cut(&mut ranked, options.keep);
         let mut recalled: Vec<(Recalled, &Memory)> = ranked
             .into_iter()
@@ -198,8 +211,10 @@ impl Memories {
                 let recalled = Recalled {
                     doc: ranked.doc,
                     score: ranked.coverage * trust,
+                    coverage: ranked.coverage,
                     rank_score: ranked.score * trust,
                     cosine: ranked.cosine,
+                    asked: ranked.asked,
                     stale,
                 };
                 (recalled, memory)
@@ -227,8 +242,15 @@ impl Memories {
             .filter(|(_, memory)| options.allow(memory, &|path| self.applies_to(memory, path)))
             .collect();
         allowed.sort_by(|(_, a), (_, b)| b.date.cmp(&a.date));
-        let recalled =
-            |(doc, memory)| Recalled { doc, score: 0.0, rank_score: 0.0, cosine: 0.0, stale: options.stale(memory) };
+        let recalled = |(doc, memory)| Recalled {
+            doc,
+            score: 0.0,
+            coverage: 0.0,
+            rank_score: 0.0,
+            cosine: 0.0,
+            asked: 0.0,
+            stale: options.stale(memory),
+        };
         allowed.into_iter().take(options.keep).map(recalled).collect()
     }
 
@@ -270,18 +292,14 @@ impl Memories {
 
     /// The newer record of the same type whose vector is most similar to this one's, with the cosine.
     pub fn newer_like(&self, doc: DocId) -> Option<(DocId, f32)> {
-        let index = &self.vectors.as_ref()?.index;
+        let rows = &self.vectors.as_ref()?.rows;
         let memory = self.get(doc).filter(|memory| memory.kind == MemoryKind::Record)?;
         let date = memory.date.as_ref()?;
         let is_newer = |other: &Memory| {
             other.record_type == memory.record_type && other.date.as_ref().is_some_and(|other| other > date)
         };
         let wanted = |other: u32| self.get(DocId(other)).is_some_and(|other| self.has(other) && is_newer(other));
-        let mut vector: Vec<f32> = index.bytes(doc.0)?.iter().map(|value| f32::from(*value)).collect();
-        normalise(&mut vector);
-        let near = index.nearest_of(&vector, NEWER_WIDE, wanted);
-        let cosines = index.cosines(&vector, near.iter().copied());
-        let best = near.into_iter().zip(cosines).max_by(|(_, a), (_, b)| a.total_cmp(b));
+        let best = rows.most_like(doc.0, NEWER_WIDE, wanted);
         best.map(|(other, cosine)| (DocId(other), cosine))
     }
 

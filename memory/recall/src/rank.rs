@@ -5,9 +5,9 @@
 //! see `benches/README.md`. They are deliberately coarse.
 
 use muninn_text::lexical::{Bm25, DocId};
-use muninn_text::vectors::VectorIndex;
 
 use super::order::NeighbourRuns;
+use super::rows::Rows;
 use super::words::{QueryTerm, REACH, length_around, length_of, saturated, share};
 
 /// Weight of a memory's own words; the words of it and its neighbours have weight 1.
@@ -23,7 +23,7 @@ pub(super) struct Ranker<'a> {
     pub(super) runs: &'a NeighbourRuns,
     /// Mean length of a memory, and of a memory with its neighbours.
     pub(super) mean_lengths: [f32; 2],
-    pub(super) vectors: Option<&'a VectorIndex>,
+    pub(super) vectors: Option<&'a Rows>,
 }
 
 /// The scores of a memory for a question.
@@ -36,6 +36,8 @@ pub(super) struct Ranked {
     pub(super) coverage: f32,
     /// The cosine similarity to the question, from 0 to 1; 0 without vectors.
     pub(super) cosine: f32,
+    /// The cosine similarity to the nearest question that the memory answers, from 0 to 1; 0 without one.
+    pub(super) asked: f32,
 }
 
 impl Ranker<'_> {
@@ -57,14 +59,14 @@ impl Ranker<'_> {
                     + context_scores.around / best_around,
                 coverage: context_scores.coverage,
                 cosine: 0.0,
+                asked: 0.0,
             })
             .collect();
         if let Some((query, vectors)) = near {
             let cosines = vectors.cosines(query, ranked.iter().map(|ranked| ranked.doc.0));
-            for (ranked, cosine) in ranked.iter_mut().zip(cosines) {
-                // A negative cosine is as unrelated as zero.
-                ranked.cosine = cosine.max(0.0);
-                ranked.score += NEAR * ranked.cosine;
+            for (ranked, [cosine, asked]) in ranked.iter_mut().zip(cosines) {
+                (ranked.cosine, ranked.asked) = (cosine, asked);
+                ranked.score += NEAR * cosine.max(asked);
             }
         }
         ranked
@@ -85,7 +87,7 @@ impl Ranker<'_> {
     }
 
     /// The best candidates by words and by vectors, with their neighbours, in order of their numbers.
-    fn chosen(&self, own: &[f32], near: Option<(&[f32], &VectorIndex)>, allowed: &dyn Fn(u32) -> bool) -> Vec<u32> {
+    fn chosen(&self, own: &[f32], near: Option<(&[f32], &Rows)>, allowed: &dyn Fn(u32) -> bool) -> Vec<u32> {
         let mut best: Vec<(u32, f32)> =
             (0u32..).zip(own.iter().copied()).filter(|(doc, score)| *score > 0.0 && allowed(*doc)).collect();
         if best.len() > WIDE {
@@ -94,7 +96,7 @@ impl Ranker<'_> {
         }
         let mut best: Vec<u32> = best.into_iter().map(|(doc, _)| doc).collect();
         if let Some((query, vectors)) = near {
-            best.extend(vectors.nearest_of(query, WIDE, allowed));
+            best.extend(vectors.nearest(query, WIDE, allowed));
         }
         best.sort_unstable();
         self.widened(&best)

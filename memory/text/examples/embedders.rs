@@ -75,7 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn open(path: &Path) -> Result<Box<dyn Embedder>, Box<dyn Error>> {
     Ok(if path.is_dir() {
-        minilm(path)?
+        minilm(path, &muninn_base::Supervisor::default())?
     } else if path.as_os_str() == "shipped" {
         Box::new(StaticVectors::shipped()?)
     } else {

@@ -39,7 +39,8 @@ const MARKERS: [&str; 14] = [
 
 #[test]
 fn markers_are_broken_in_every_part_of_every_kind() {
-    let kinds = [ItemKind::Code, ItemKind::Place, ItemKind::Memory, ItemKind::Knowledge, ItemKind::Personal];
+    let kinds =
+        [ItemKind::Code, ItemKind::Place, ItemKind::Memory, ItemKind::Hint, ItemKind::Knowledge, ItemKind::Personal];
     for marker in MARKERS {
         for kind in kinds {
             for file in ["rs", "tsx", "md"] {

@@ -28,7 +28,7 @@ const VALUES: [(&str, &str); 28] = [
     ("explore.tool_choice = 'no'", "explore.tool_choice: `no` is unknown; write auto or required"),
     (
         "memory.embedder.model = 'bert'",
-        "memory.embedder.model: `bert` is unknown; write static, minilm, or { backend = \"...\", model = \"...\" }",
+        "memory.embedder.model: `bert` is unknown; write auto, static, minilm, or { backend = \"...\", model = \"...\" }",
     ),
     (
         "memory.summarizer = {}",

@@ -4,6 +4,7 @@ use muninn_base::RelPath;
 use muninn_repo_tools::Worktree;
 use muninn_team::knowledge::metis::current_task;
 use muninn_team::learn::LearnContext;
+use muninn_team::memories::MOST_ANSWERS;
 use muninn_team::records::{Body, Origin, kinds};
 use muninn_text::redact;
 use serde_json::Number;
@@ -15,14 +16,16 @@ const BY_HAND: &str = "by hand";
 /// The session of statements that came with a file.
 const QUOTED: &str = "quoted";
 
-/// The longest text of a fact, in bytes. Every prompt pays for a recalled fact; longer texts belong in knowledge pages.
+/// The longest text of a fact with its questions, in bytes. Every prompt pays for a recalled fact; longer texts belong in knowledge pages.
 const MAX_TEXT_BYTES: usize = 2 << 10;
 
 /// A fact that a person or an agent states.
 #[derive(Debug, Clone)]
 pub struct Fact {
-    /// The text, at most 2 KiB.
+    /// The text. With the questions it has at most 2 KiB.
     pub text: String,
+    /// Questions that it answers, five at most, in words in which they may be asked.
+    pub answers: Vec<String>,
     pub kind: FactKind,
     /// The files that it is about, relative to the worktree's root.
     pub files: Vec<String>,
@@ -63,18 +66,25 @@ impl WritableMemory<'_> {
         if text.is_empty() {
             return Err(MemoryError::Empty);
         }
-        if text.len() > MAX_TEXT_BYTES {
-            return Err(MemoryError::TooLong { bytes: text.len(), most: MAX_TEXT_BYTES });
+        if fact.answers.len() > MOST_ANSWERS {
+            return Err(MemoryError::TooManyAnswers { most: MOST_ANSWERS });
         }
+        let bytes = text.len() + fact.answers.iter().map(String::len).sum::<usize>();
+        if bytes > MAX_TEXT_BYTES {
+            return Err(MemoryError::TooLong { bytes, most: MAX_TEXT_BYTES });
+        }
+        let written = fact.answers.iter().map(|question| question.trim()).filter(|question| !question.is_empty());
+        let written: Vec<&str> = written.collect();
+        let answers: Vec<String> = written.iter().map(|question| redact(question).into_owned()).collect();
         let files: Vec<RelPath> = fact.files.iter().map(|path| self.file(path)).collect::<Result<_, _>>()?;
         let redacted = redact(text).into_owned();
-        let is_redacted = redacted != text;
+        let is_redacted = redacted != text || answers != written;
         let task = fact.task.clone().or_else(|| current_task(self.store.home().worktree()?));
         let id = self.keep(
             fact.session.as_deref().unwrap_or(BY_HAND),
             self.body(fact, redacted, &files),
             &files,
-            task.map(|task| redact(&task).into_owned()),
+            (task.map(|task| redact(&task).into_owned()), answers),
         )?;
         self.flush()?;
         Ok(Kept { id, redacted: is_redacted })
@@ -105,7 +115,7 @@ impl WritableMemory<'_> {
     pub fn forget(&self, part: &str) -> Result<String, MemoryError> {
         let id = self.store.record_id(part)?;
         let tombstone = Body::Tombstone(kinds::Tombstone { forget: id.clone() });
-        self.keep(BY_HAND, tombstone, &[], None)?;
+        self.keep(BY_HAND, tombstone, &[], (None, Vec::new()))?;
         self.flush()?;
         Ok(id)
     }
@@ -129,13 +139,19 @@ impl WritableMemory<'_> {
     }
 
     /// Keeps a record of a session and returns its id.
-    fn keep(&self, session: &str, body: Body, files: &[RelPath], task: Option<String>) -> Result<String, MemoryError> {
+    fn keep(
+        &self,
+        session: &str,
+        body: Body,
+        files: &[RelPath],
+        (task, answers): (Option<String>, Vec<String>),
+    ) -> Result<String, MemoryError> {
         let mut id = String::new();
         self.store.keep(session, None, |origin| {
             let place = LearnContext {
                 home: self.store.home(),
                 clock: self.store.clock(),
-                origin: Origin { task, ..origin },
+                origin: Origin { task, answers, ..origin },
                 with_text: true,
             };
             let mut record = place.record(body, files);

@@ -27,6 +27,12 @@ pub enum MemoryError {
         /// The limit.
         most: usize,
     },
+    /// The fact has too many questions that it answers.
+    #[error("at most {most} questions that it answers are allowed")]
+    TooManyAnswers {
+        /// The limit.
+        most: usize,
+    },
     /// A file of the fact is not in the worktree.
     #[error("{0}")]
     File(String),

@@ -10,5 +10,5 @@ mod status;
 mod unpack;
 
 pub use pin::{Pin, PinnedFile, PullError};
-pub use pull::pull;
+pub use pull::{install, pull};
 pub use status::{Status, minilm, status};

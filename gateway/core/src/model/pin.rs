@@ -78,6 +78,13 @@ pub enum PullError {
         /// The failure.
         reason: String,
     },
+    /// A file of this machine cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
     /// A file cannot be written.
     #[error("cannot write {path}: {source}")]
     Write {

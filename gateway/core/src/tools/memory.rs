@@ -42,6 +42,9 @@ struct RecallArguments {
 struct RememberArguments {
     /// the fact in one or two sentences that stand alone
     text: String,
+    /// two or three short questions that it answers, in other words than its own
+    #[serde(default)]
+    answers: Vec<String>,
     /// a file that it is about
     file: Option<String>,
     /// true for something that was tried and does not work
@@ -75,12 +78,14 @@ pub(super) fn tools() -> [ClientTool; 2] {
                  what the code itself says.",
             )
             .parameter("text", &["fact", "content", "note"])
+            .parameter("answers", &["questions"])
             .parameter("file", &["path", "file_path"])
             .parameter("failure", &["failed"])
             .answered(|session, arguments: RememberArguments| {
                 let memory = session.workspace.writable_memory().map_err(memory_error)?;
                 let kept = memory.remember(&Fact {
                     text: arguments.text,
+                    answers: arguments.answers,
                     kind: if arguments.failure { FactKind::Failure } else { FactKind::Learning },
                     files: arguments.file.into_iter().collect(),
                     task: None,

@@ -9,6 +9,7 @@ use muninn_session::{Identity, Mode, has_file_tools, human_turn, identify, newes
 use muninn_wire::Prompt;
 
 use super::{NoPackReason, chain, now_ms};
+use crate::preamble::Means;
 use crate::{App, Workspace};
 
 /// A conversation with fewer tokens left is not searched for.
@@ -97,6 +98,9 @@ pub(super) fn already(
     }
     for (paths, text) in reads(prompt, &workspace.root, &identity.claimed_directories.now) {
         already.add_read(paths, text);
+    }
+    if Means::of(prompt).can_recall() {
+        already.allow_hints();
     }
     let newest = newest_human_turn(prompt).map_or(prompt.messages.len(), |turn| turn.site.message);
     if let Some(earlier) = (0..newest).rev().find_map(|index| human_turn(prompt, index)) {

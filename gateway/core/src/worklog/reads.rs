@@ -114,6 +114,7 @@ impl Workspace {
             if known.own_gossip.contains(hash) {
                 memory.remember(&Fact {
                     text: text.clone(),
+                    answers: Vec::new(),
                     kind: FactKind::Learning,
                     files: Vec::new(),
                     task: None,

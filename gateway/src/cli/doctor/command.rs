@@ -2,11 +2,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_base::with_causes;
+use muninn_base::{Supervisor, with_causes};
 use muninn_config::{Config, paths};
 use muninn_core::ConfiguredEmbedder;
 use serde_json::json;
 
+use super::super::model::MODEL_OFFER;
 use super::super::{CliError, Common, Exit, examples, output};
 use super::finding::{self, Finding, State};
 use super::timeout::TIMEOUT;
@@ -75,7 +76,7 @@ pub(crate) fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
         let memory = check(memory::findings);
         let journal = check(journal::findings);
         let ledger = check(|_, state_dir, _| ledger::findings(state_dir));
-        let configured = ConfiguredEmbedder::new(&config);
+        let configured = ConfiguredEmbedder::new(&config, &Supervisor::default());
         let embedder = tokio::task::spawn_blocking(move || embedder(&configured));
         let (files, embedder, ledger, memory, journal, personal, port, backends) = tokio::join!(
             tokio::time::timeout(TIMEOUT, files),
@@ -134,10 +135,17 @@ pub(crate) fn embedder(configured: &ConfiguredEmbedder) -> Finding {
     let name = configured.name();
     match configured.open() {
         Ok(embedder) => Finding::good("embedder", format!("{name}, {} dimensions", embedder.dimensions())),
+        Err(error) if configured.is_absent(&error) => {
+            Finding::note("embedder", format!("static vectors; {MODEL_OFFER}"))
+        }
         Err(error) => Finding::bad(
             "embedder",
             format!("{name}: {}", with_causes(&*error)),
-            "until it can be used, words alone decide what is found",
+            if configured.is_built_in() {
+                "until it can be used, memories are found by static vectors"
+            } else {
+                "until it can be used, words alone decide what is found"
+            },
         ),
     }
 }

@@ -20,6 +20,9 @@ use crate::cli::output;
 pub(crate) struct Remember {
     /// The fact, in a few sentences
     text: String,
+    /// A question that it answers, in other words than its own; up to five times
+    #[arg(long, value_name = "QUESTION")]
+    answers: Vec<String>,
     /// The type of the record
     #[arg(long = "type", value_enum, default_value_t = Kind::Learning)]
     kind: Kind,
@@ -75,6 +78,7 @@ impl Remember {
         output::log_to_stderr("error");
         let kept = common.workspace()?.writable_memory()?.remember(&Fact {
             text: self.text,
+            answers: self.answers,
             kind: self.kind.into(),
             files: self.files,
             task: self.task,

@@ -178,6 +178,7 @@ fn memory(section: &PagePath, name: String, title: &str, text: &str) -> Memory {
         },
         text: beginning(text, MOST_TEXT).to_owned(),
         related: String::new(),
+        answers: Vec::new(),
         first_line: 0,
         date: None,
         author: None,

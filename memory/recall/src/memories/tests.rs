@@ -256,8 +256,8 @@ fn only_new_texts_are_embedded_after_a_change() {
     assert_eq!(one.embedded(), 3);
     let anew = load(&one, None);
     let bytes = |memories: &Memories| {
-        let index = memories.vectors.as_ref().map(|vectors| Arc::clone(&vectors.index)).unwrap();
-        let vectors = (0..memories.items().len()).map(|at| index.bytes(at as u32).map(<[i8]>::to_vec));
+        let rows = memories.vectors.as_ref().map(|vectors| Arc::clone(&vectors.rows)).unwrap();
+        let vectors = (0..memories.items().len()).map(|at| rows.bytes(at as u32).map(<[i8]>::to_vec));
         vectors.collect::<Vec<_>>()
     };
     assert_eq!(bytes(&changed), bytes(&anew), "each text must have its own vector");
@@ -272,6 +272,31 @@ fn only_new_texts_are_embedded_after_a_change() {
     assert_eq!(one.embedded(), 1, "an outage must not lose vectors");
     load(&other, cached);
     assert_eq!(other.embedded(), all - 6, "vectors of two embedders are not mixed");
+}
+
+#[test]
+fn memory_is_found_by_the_questions_that_it_answers() {
+    let learning = |id: u32, text: &str, answers: &str| {
+        format!(r#"{{"id":"{id}","ts":"2026-01-01","type":"learning","text":"{text}","answers":[{answers}]}}"#)
+    };
+    let lines = [
+        learning(1, "pino replaced winston", r#""which logger do we use","why is the console output JSON""#),
+        learning(2, "the port is 8080", ""),
+        learning(3, "Olga owns the billing service", r#""whom do I ask about invoices""#),
+    ];
+    let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
+    let embedder: Arc<dyn Embedder> = Arc::new(StaticVectors::shipped().unwrap());
+    let memories = Memories::load_from(&repo.home(), &main_alone().into(), Some(embedder), None);
+    let first = |question: &str| {
+        let best = memories.recall(question, &RecallOptions::default()).into_iter().next().unwrap();
+        (memories.get(best.doc).unwrap().source.clone(), best.asked)
+    };
+    for (question, source) in [("which logger do we use", "1"), ("whom do I ask about invoices", "3")] {
+        let (found, cosine) = first(question);
+        assert_eq!(found, source, "{question}");
+        assert!(cosine > 0.98, "{question}: {cosine}");
+    }
+    assert_eq!(first("who is asked about an invoice").0, "3");
 }
 
 #[test]

@@ -53,6 +53,7 @@ impl SectionSource<'_> {
                 title: title(&section.title),
                 text: lines.get(span).unwrap_or_default().join("\n"),
                 related: String::new(),
+                answers: Vec::new(),
                 first_line: section.first,
                 date: None,
                 author: None,

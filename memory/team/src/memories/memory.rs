@@ -39,6 +39,8 @@ pub struct Memory {
     pub text: String,
     /// The texts of records that it replaces, represents or contradicts, one per line. They are searched and not shown.
     pub related: String,
+    /// Questions that it answers. They are searched and not shown.
+    pub answers: Vec<String>,
     /// The first line of a section of knowledge, counted from 1; 0 for others.
     pub first_line: u32,
     /// Time of writing of a record.
@@ -69,11 +71,19 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Returns the text and the related texts.
-    pub fn searched_text(&self) -> Cow<'_, str> {
+    /// Returns the text and the related texts, which have one vector.
+    pub fn embedded_text(&self) -> Cow<'_, str> {
         match &*self.related {
             "" => Cow::Borrowed(&self.text),
             related => Cow::Owned(format!("{}\n{related}", self.text)),
+        }
+    }
+
+    /// Returns all texts whose words are searched.
+    pub fn searched_text(&self) -> Cow<'_, str> {
+        match &*self.answers {
+            [] => self.embedded_text(),
+            answers => Cow::Owned(format!("{}\n{}", self.embedded_text(), answers.join("\n"))),
         }
     }
 }

@@ -11,6 +11,8 @@ use crate::records::{Body, Record, RecordFile, kinds};
 const TEXTS: [&str; 6] = ["text", "pattern", "learnings", "attempt", "outcome", "note"];
 /// The prefix of a summary's list of files.
 pub const FILES_TOUCHED: &str = "files touched";
+/// Maximum number of questions of a record that are searched.
+pub const MOST_ANSWERS: usize = 5;
 /// Longer subjects are truncated, in bytes.
 const LONGEST_NAME: usize = 200;
 
@@ -53,6 +55,7 @@ pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Opti
         title: redact(&title).into_owned(),
         text: redact(&text.join("\n")).into_owned(),
         related: String::new(),
+        answers: origin.answers.iter().take(MOST_ANSWERS).map(|question| redact(question).into_owned()).collect(),
         first_line: 0,
         date: Some(record.ts.clone()).filter(|ts| !ts.is_empty()).map(|ts| redact(&ts).into_owned().into()),
         confidence: confidence

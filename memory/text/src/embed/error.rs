@@ -34,12 +34,6 @@ pub enum LoadError {
         /// The error of the file system.
         source: std::io::Error,
     },
-    /// The model needs code that is not compiled into this binary.
-    #[error("{directory} cannot be opened: MiniLM is not compiled in; build with `--features minilm`")]
-    NotCompiledIn {
-        /// The model's directory.
-        directory: std::path::PathBuf,
-    },
     /// A file of the model is invalid.
     #[error("{what} is no usable model: {reason}")]
     Unusable {

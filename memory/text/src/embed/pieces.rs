@@ -1,13 +1,15 @@
-//! Splits text into word pieces: BERT's WordPiece over a small vocabulary of ASCII letters and digits.
+//! Splits text into word pieces: BERT's WordPiece.
 //!
 //! The `tokenizers` crate is not used, because it builds maps of strings when it loads, which takes tens of
-//! milliseconds. Here the vocabulary consists of the bytes of the shipped file and one hash table. A test compares the
-//! results with those of `tokenizers`, text by text.
+//! milliseconds. Here the vocabulary consists of letters and one hash table. A test compares
+//! the results with those of `tokenizers`, text by text.
 //!
-//! Names are split where their case changes, before lowercasing: `parseHTTPHeader` becomes `parse`, `HTTP`, `Header`.
-//! The rest follows BERT: control characters and accents are removed, white space and punctuation end a word, and a
-//! word is split from the left into the longest matching pieces. A word that cannot be split completely is unknown.
-//! Unknown words and punctuation are dropped.
+//! Control characters and accents are removed, letters become lowercase, white space ends a word, a mark of punctuation
+//! or a Chinese character is a word by itself, and a word is split from the left into the longest matching pieces. A word
+//! that cannot be split completely is unknown.
+//!
+//! The small vocabulary of static vectors has no piece for unknown words. With it, only words of ASCII letters and digits
+//! are kept, and names are split where their case changes: `parseHTTPHeader` becomes `parse`, `HTTP`, `Header`.
 
 use unicode_categories::UnicodeCategories;
 use unicode_normalization::char::decompose_canonical;
@@ -15,9 +17,18 @@ use unicode_normalization::char::decompose_canonical;
 use super::LoadError;
 use crate::fnv;
 
-/// Maximum length of a word; longer words are unknown. Keys, hashes and encoded data are longer. Names are shorter,
-/// because they are split at their case changes.
+/// Maximum number of characters of a word; longer words are unknown. Keys, hashes and encoded data are longer. Names are
+/// shorter, because they are split at their case changes.
 const LONGEST_WORD: usize = 64;
+
+/// [`LONGEST_WORD`] of BERT, which does not split names.
+const LONGEST_WORD_OF_BERT: usize = 100;
+
+/// Maximum length of a piece in bytes.
+const LONGEST_PIECE: usize = 64;
+
+/// The piece for unknown words.
+pub(super) const UNKNOWN: &str = "[UNK]";
 
 /// Initial hash values. The hash of a word contains the hashes of all its prefixes. The values differ, because a piece that begins a word and a piece that continues a word are different
 /// pieces.
@@ -35,13 +46,16 @@ pub(super) struct Vocabulary {
     table: Vec<u16>,
     /// The length of the longest piece.
     longest: usize,
+    /// The piece for unknown words. Without one, they are dropped, as is punctuation.
+    unknown: Option<u16>,
 }
 
 impl Vocabulary {
-    /// Creates a vocabulary from pieces such as `##ing` or `pars`.
+    /// Creates a vocabulary from pieces such as `##ing` or `pars`, one of which may be [`UNKNOWN`].
     ///
     /// # Errors
-    /// [`LoadError::Unusable`] if there are more pieces than 16 bits can number, or if a piece is empty or repeated.
+    /// [`LoadError::Unusable`] if there are more pieces than 16 bits can number, or if a piece is empty, repeated or too
+    /// long.
     pub(super) fn new<'a>(pieces: impl ExactSizeIterator<Item = &'a [u8]>) -> Result<Vocabulary, LoadError> {
         let unusable = |reason: String| LoadError::Unusable { what: "the vocabulary".to_owned(), reason };
         if pieces.len() >= usize::from(u16::MAX) {
@@ -54,6 +68,7 @@ impl Vocabulary {
             // The table is at most half full, so that the search for an unknown piece ends soon.
             table: vec![0; (pieces.len() * 2 + 2).next_power_of_two()],
             longest: 0,
+            unknown: None,
         };
         made.starts.push(0);
         for piece in pieces {
@@ -62,9 +77,10 @@ impl Vocabulary {
                 _ => (piece, false),
             };
             let hash = letters.iter().fold(SEEDS[usize::from(continues)], |hash, letter| fnv::step(hash, *letter));
-            if letters.is_empty() || made.find(letters, continues, hash).is_some() {
+            let is_sized = (1..=LONGEST_PIECE).contains(&letters.len());
+            if !is_sized || made.find(letters, continues, hash).is_some() {
                 let shown = String::from_utf8_lossy(piece);
-                return Err(unusable(format!("the piece `{shown}` is empty or there twice")));
+                return Err(unusable(format!("the piece `{shown}` is empty, too long or there twice")));
             }
             made.letters.extend_from_slice(letters);
             made.starts.push(u32::try_from(made.letters.len()).unwrap_or(u32::MAX));
@@ -77,7 +93,14 @@ impl Vocabulary {
             }
             made.table[at] = number;
         }
+        made.unknown = made.special(UNKNOWN);
         Ok(made)
+    }
+
+    /// Returns the number of a piece that no text contains, such as [`UNKNOWN`].
+    pub(super) fn special(&self, name: &str) -> Option<u16> {
+        let hash = name.bytes().fold(SEEDS[0], fnv::step);
+        self.find(name.as_bytes(), false, hash)
     }
 
     /// Appends the numbers of a text's pieces, in order, until `found` has `most` numbers.
@@ -88,46 +111,66 @@ impl Vocabulary {
             if found.len() >= most {
                 return found.truncate(most);
             }
-            if case_changes(bytes, at) {
+            if self.unknown.is_none() && case_changes(bytes, at) {
                 self.end(&mut word, found);
             }
             match class(character) {
-                Class::Letter(letter) => word.push(letter),
-                Class::Nothing => {}
-                Class::End => self.end(&mut word, found),
-                Class::Foreign => decompose_canonical(character, |part| match class(part) {
-                    Class::Letter(letter) => word.push(letter),
-                    Class::Nothing => {}
-                    Class::End => self.end(&mut word, found),
-                    Class::Foreign => word.push_lowercase(part),
-                }),
+                Class::Alone | Class::Foreign => {
+                    decompose_canonical(character, |part| self.take(part, class(part), &mut word, found));
+                }
+                class => self.take(character, class, &mut word, found),
             }
         }
         self.end(&mut word, found);
         found.truncate(most);
     }
 
+    /// Reads a decomposed character.
+    fn take(&self, character: char, class: Class, word: &mut Word, found: &mut Vec<u16>) {
+        match class {
+            Class::Letter(letter) => word.push(char::from(letter)),
+            Class::Nothing => {}
+            Class::Space => self.end(word, found),
+            Class::Alone => {
+                self.end(word, found);
+                if self.unknown.is_some() {
+                    word.push(character);
+                    self.end(word, found);
+                }
+            }
+            // Without a piece for unknown words, no piece has letters outside ASCII.
+            Class::Foreign => character.to_lowercase().for_each(|lower| word.push(lower)),
+        }
+    }
+
     /// Splits a finished word into pieces, and starts the next word.
     fn end(&self, word: &mut Word, found: &mut Vec<u16>) {
         let before = found.len();
-        let mut rest = word.letters.get(..word.length).filter(|_| !word.unknown).unwrap_or(&[]);
+        let longest = if self.unknown.is_some() { LONGEST_WORD_OF_BERT } else { LONGEST_WORD };
+        let mut is_whole = word.characters <= longest;
+        let mut rest = if is_whole { &*word.letters } else { &[] };
         let mut continues = false;
         while !rest.is_empty() {
             let Some((number, length)) = self.longest_piece(rest, continues) else {
-                found.truncate(before);
+                is_whole = false;
                 break;
             };
             found.push(number);
             rest = &rest[length..];
             continues = true;
         }
-        *word = Word::default();
+        if !is_whole {
+            found.truncate(before);
+            found.extend(self.unknown);
+        }
+        word.letters.clear();
+        word.characters = 0;
     }
 
     /// Returns the longest piece that is a prefix of `letters`, and its length.
     fn longest_piece(&self, letters: &[u8], continues: bool) -> Option<(u16, usize)> {
         let letters = &letters[..letters.len().min(self.longest)];
-        let mut hashes = [0; LONGEST_WORD];
+        let mut hashes = [0; LONGEST_PIECE];
         let mut hash = SEEDS[usize::from(continues)];
         for (kept, letter) in hashes.iter_mut().zip(letters) {
             hash = fnv::step(hash, *letter);
@@ -157,44 +200,24 @@ impl Vocabulary {
     }
 
     /// Returns the number of pieces.
-    #[cfg(test)]
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.continues.len()
     }
 }
 
-/// The word that is being read.
+/// The word that is being read, in lowercase.
+#[derive(Default)]
 struct Word {
-    letters: [u8; LONGEST_WORD],
-    length: usize,
-    /// Whether the word contains a character that no piece contains, or is too long.
-    unknown: bool,
-}
-
-impl Default for Word {
-    fn default() -> Word {
-        Word { letters: [0; LONGEST_WORD], length: 0, unknown: false }
-    }
+    letters: Vec<u8>,
+    characters: usize,
 }
 
 impl Word {
-    fn push(&mut self, letter: u8) {
-        match self.letters.get_mut(self.length) {
-            Some(place) => {
-                *place = letter;
-                self.length += 1;
-            }
-            None => self.unknown = true,
-        }
-    }
-
-    /// Few characters outside ASCII have an ASCII lowercase form. All others make the word unknown.
-    fn push_lowercase(&mut self, character: char) {
-        for lower in character.to_lowercase() {
-            match u8::try_from(lower) {
-                Ok(letter) if letter.is_ascii_alphanumeric() => self.push(letter),
-                _ => self.unknown = true,
-            }
+    /// Adds a character. The rest of a word that is too long is not kept.
+    fn push(&mut self, character: char) {
+        self.characters += 1;
+        if self.characters <= LONGEST_WORD_OF_BERT {
+            self.letters.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
         }
     }
 }
@@ -205,8 +228,10 @@ enum Class {
     Letter(u8),
     /// A control character, or a combining accent after decomposition. It is ignored.
     Nothing,
-    /// White space, punctuation, or a character that is a word by itself. It ends the word.
-    End,
+    /// White space. It ends the word.
+    Space,
+    /// A mark of punctuation or a Chinese character, which is a word by itself.
+    Alone,
     /// A letter outside ASCII.
     Foreign,
 }
@@ -215,11 +240,12 @@ fn class(character: char) -> Class {
     match character {
         'a'..='z' | '0'..='9' => Class::Letter(character as u8),
         'A'..='Z' => Class::Letter(character.to_ascii_lowercase() as u8),
-        '\t' | '\n' | '\r' | ' ' => Class::End,
-        _ if character.is_ascii_punctuation() => Class::End,
+        '\t' | '\n' | '\r' | ' ' => Class::Space,
+        _ if character.is_ascii_punctuation() => Class::Alone,
         _ if character.is_ascii() || character == '\u{fffd}' => Class::Nothing,
         _ if character.is_other() || character.is_mark_nonspacing() => Class::Nothing,
-        _ if character.is_whitespace() || character.is_punctuation() || is_chinese(character) => Class::End,
+        _ if character.is_whitespace() => Class::Space,
+        _ if character.is_punctuation() || is_chinese(character) => Class::Alone,
         _ => Class::Foreign,
     }
 }

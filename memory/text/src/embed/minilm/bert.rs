@@ -2,9 +2,10 @@
 //!
 //! `candle-transformers` contains BERT too, but also about a hundred other models that would all be compiled.
 
-use candle_core::{D, Result, Tensor};
-use candle_nn::{Embedding, LayerNorm, Linear, Module, VarBuilder, embedding, layer_norm, linear, ops};
+use candle_core::{D, DType, Result, Tensor};
 use serde::Deserialize;
+
+use super::weights::Weights;
 
 /// The score of a padding position before the softmax, which makes its weight zero.
 const MASKED: f64 = f32::MIN as f64;
@@ -24,11 +25,12 @@ pub(super) struct Config {
 
 /// Embeddings and layers.
 pub(super) struct Bert {
-    words: Embedding,
+    /// One row for each piece, of 16 bits: half of the memory of the model is here, and only some rows take part.
+    words: Tensor,
     positions: Tensor,
     /// The embedding of the first of BERT's two segments; all texts belong to this segment.
     segment: Tensor,
-    norm: LayerNorm,
+    norm: Norm,
     layers: Vec<Layer>,
 }
 
@@ -37,41 +39,35 @@ struct Layer {
     key: Linear,
     value: Linear,
     mixed: Linear,
-    mixed_norm: LayerNorm,
+    mixed_norm: Norm,
     wide: Linear,
     narrow: Linear,
-    norm: LayerNorm,
+    norm: Norm,
     heads: usize,
 }
 
 impl Bert {
-    pub(super) fn load(config: &Config, weights: &VarBuilder) -> Result<Bert> {
+    pub(super) fn load(config: &Config, weights: &mut Weights) -> Result<Bert> {
         let size = config.hidden_size;
         if !size.is_multiple_of(config.num_attention_heads) {
             candle_core::bail!("{size} numbers do not divide into {} heads", config.num_attention_heads);
         }
-        let own = weights.pp("embeddings");
-        let positions = own.pp("position_embeddings").get((config.max_position_embeddings, size), "weight")?;
-        let segments = own.pp("token_type_embeddings").get((config.type_vocab_size, size), "weight")?;
-        let layers = weights.pp("encoder.layer");
-        Ok(Bert {
-            words: embedding(config.vocab_size, size, own.pp("word_embeddings"))?,
-            positions,
-            segment: segments.narrow(0, 0, 1)?,
-            norm: layer_norm(size, config.layer_norm_eps, own.pp("LayerNorm"))?,
-            layers: (0..config.num_hidden_layers)
-                .map(|number| Layer::load(config, &layers.pp(number)))
-                .collect::<Result<_>>()?,
-        })
+        let mut own = |name: &str, rows: usize| weights.take(&format!("embeddings.{name}.weight"), &[rows, size]);
+        let words = own("word_embeddings", config.vocab_size)?.to_dtype(DType::F16)?;
+        let positions = own("position_embeddings", config.max_position_embeddings)?;
+        let segment = own("token_type_embeddings", config.type_vocab_size)?.narrow(0, 0, 1)?;
+        let layers =
+            (0..config.num_hidden_layers).map(|number| Layer::load(config, weights, number)).collect::<Result<_>>()?;
+        Ok(Bert { words, positions, segment, norm: Norm::load(config, weights, "embeddings.LayerNorm")?, layers })
     }
 
     /// Computes a row for each token. `ids` and `mask` (1 for a token, 0 for padding) have the shape texts x tokens.
     /// The result has the shape texts x tokens x hidden.
     pub(super) fn forward(&self, ids: &Tensor, mask: &Tensor) -> Result<Tensor> {
-        let (_, length) = ids.dims2()?;
-        let rows = self
-            .words
-            .forward(ids)?
+        let (texts, length) = ids.dims2()?;
+        let words = self.words.index_select(&ids.flatten_all()?, 0)?.to_dtype(DType::F32)?;
+        let rows = words
+            .reshape((texts, length, ()))?
             .broadcast_add(&self.positions.narrow(0, 0, length)?)?
             .broadcast_add(&self.segment)?;
         // texts x 1 x 1 x tokens: added to every head's and every token's scores.
@@ -82,18 +78,19 @@ impl Bert {
 }
 
 impl Layer {
-    fn load(config: &Config, weights: &VarBuilder) -> Result<Layer> {
+    fn load(config: &Config, weights: &mut Weights, number: usize) -> Result<Layer> {
         let (size, wide) = (config.hidden_size, config.intermediate_size);
-        let norm = |place: &str| layer_norm(size, config.layer_norm_eps, weights.pp(place));
+        let name = |place: &str| format!("encoder.layer.{number}.{place}");
+        let mut linear = |place: &str, from: usize, to: usize| Linear::load(weights, &name(place), (from, to));
         Ok(Layer {
-            query: linear(size, size, weights.pp("attention.self.query"))?,
-            key: linear(size, size, weights.pp("attention.self.key"))?,
-            value: linear(size, size, weights.pp("attention.self.value"))?,
-            mixed: linear(size, size, weights.pp("attention.output.dense"))?,
-            mixed_norm: norm("attention.output.LayerNorm")?,
-            wide: linear(size, wide, weights.pp("intermediate.dense"))?,
-            narrow: linear(wide, size, weights.pp("output.dense"))?,
-            norm: norm("output.LayerNorm")?,
+            query: linear("attention.self.query", size, size)?,
+            key: linear("attention.self.key", size, size)?,
+            value: linear("attention.self.value", size, size)?,
+            mixed: linear("attention.output.dense", size, size)?,
+            wide: linear("intermediate.dense", size, wide)?,
+            narrow: linear("output.dense", wide, size)?,
+            mixed_norm: Norm::load(config, weights, &name("attention.output.LayerNorm"))?,
+            norm: Norm::load(config, weights, &name("output.LayerNorm"))?,
             heads: config.num_attention_heads,
         })
     }
@@ -115,7 +112,52 @@ impl Layer {
         let key = split(self.key.forward(rows)?)?;
         let value = split(self.value.forward(rows)?)?;
         let scores = query.matmul(&key.transpose(D::Minus1, D::Minus2)?)?.broadcast_add(bias)?;
-        let mixed = ops::softmax_last_dim(&scores)?.matmul(&value)?;
+        let mixed = softmax(&scores)?.matmul(&value)?;
         mixed.transpose(1, 2)?.reshape((texts, length, size))
     }
+}
+
+struct Linear {
+    weight: Tensor,
+    bias: Tensor,
+}
+
+impl Linear {
+    fn load(weights: &mut Weights, place: &str, (from, to): (usize, usize)) -> Result<Linear> {
+        Ok(Linear {
+            weight: weights.take(&format!("{place}.weight"), &[to, from])?.t()?,
+            bias: weights.take(&format!("{place}.bias"), &[to])?,
+        })
+    }
+
+    fn forward(&self, rows: &Tensor) -> Result<Tensor> {
+        let (texts, length, _) = rows.dims3()?;
+        let flat = rows.flatten_to(1)?.matmul(&self.weight)?.broadcast_add(&self.bias)?;
+        flat.reshape((texts, length, ()))
+    }
+}
+
+struct Norm {
+    weight: Tensor,
+    bias: Tensor,
+    epsilon: f64,
+}
+
+impl Norm {
+    fn load(config: &Config, weights: &mut Weights, place: &str) -> Result<Norm> {
+        let mut one = |part: &str| weights.take(&format!("{place}.{part}"), &[config.hidden_size]);
+        Ok(Norm { weight: one("weight")?, bias: one("bias")?, epsilon: config.layer_norm_eps })
+    }
+
+    fn forward(&self, rows: &Tensor) -> Result<Tensor> {
+        let centred = rows.broadcast_sub(&rows.mean_keepdim(D::Minus1)?)?;
+        let spread = (centred.sqr()?.mean_keepdim(D::Minus1)? + self.epsilon)?.sqrt()?;
+        centred.broadcast_div(&spread)?.broadcast_mul(&self.weight)?.broadcast_add(&self.bias)
+    }
+}
+
+/// Softmax over the last dimension.
+fn softmax(scores: &Tensor) -> Result<Tensor> {
+    let raised = scores.broadcast_sub(&scores.max_keepdim(D::Minus1)?)?.exp()?;
+    raised.broadcast_div(&raised.sum_keepdim(D::Minus1)?)
 }

@@ -6,5 +6,6 @@
 
 mod batches;
 mod bert;
+mod weights;
 
 pub(super) use batches::MiniLm;

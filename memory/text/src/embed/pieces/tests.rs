@@ -8,14 +8,14 @@ use tokenizers::Tokenizer;
 use super::*;
 use crate::embed::static_vectors::StaticVectors;
 
-const UNKNOWN: &str = "[UNK]";
 const UNKNOWN_ID: u32 = 1 << 20;
 
 /// Creates the reference tokenizer over the pieces of a vocabulary, with the same numbers.
 fn reference(vocabulary: &Vocabulary) -> Tokenizer {
     let mut numbered: serde_json::Map<String, serde_json::Value> =
         (0..vocabulary.len()).map(|at| (vocabulary.piece(at), at.into())).collect();
-    numbered.insert(UNKNOWN.to_owned(), UNKNOWN_ID.into());
+    numbered.entry(UNKNOWN).or_insert(UNKNOWN_ID.into());
+    let longest = if vocabulary.unknown.is_some() { LONGEST_WORD_OF_BERT } else { LONGEST_WORD };
     let described = serde_json::json!({
         "normalizer": {
             "type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": true, "lowercase": true
@@ -23,7 +23,7 @@ fn reference(vocabulary: &Vocabulary) -> Tokenizer {
         "pre_tokenizer": { "type": "BertPreTokenizer" },
         "model": {
             "type": "WordPiece", "unk_token": UNKNOWN, "continuing_subword_prefix": "##",
-            "max_input_chars_per_word": LONGEST_WORD, "vocab": numbered
+            "max_input_chars_per_word": longest, "vocab": numbered
         },
     });
     Tokenizer::from_bytes(described.to_string()).unwrap()
@@ -47,7 +47,8 @@ fn cut_names(text: &str) -> String {
 }
 
 fn expected(reference: &Tokenizer, text: &str) -> Vec<u32> {
-    let encoding = reference.encode_fast(cut_names(text), false).unwrap();
+    let text = if reference.token_to_id(UNKNOWN) == Some(UNKNOWN_ID) { cut_names(text) } else { text.to_owned() };
+    let encoding = reference.encode_fast(text, false).unwrap();
     encoding.get_ids().iter().copied().filter(|id| *id != UNKNOWN_ID).collect()
 }
 
@@ -67,6 +68,20 @@ impl Vocabulary {
 
 fn shipped() -> Vocabulary {
     StaticVectors::shipped().unwrap().into_vocabulary()
+}
+
+/// A vocabulary as BERT's: with unknown words, punctuation and letters outside ASCII.
+fn like_bert() -> Vocabulary {
+    let shipped = shipped();
+    let mut pieces: Vec<String> = (0..shipped.len()).map(|at| shipped.piece(at)).collect();
+    pieces.push(UNKNOWN.to_owned());
+    pieces.extend(('!'..='~').filter(char::is_ascii_punctuation).map(String::from));
+    for letter in
+        ['\u{df}', '\u{436}', '\u{3b1}', '\u{20ac}', '\u{2019}', '\u{4e2d}', '\u{6587}', '\u{ac00}', '\u{131}']
+    {
+        pieces.extend([format!("{letter}"), format!("##{letter}")]);
+    }
+    Vocabulary::new(pieces.iter().map(String::as_bytes).collect::<Vec<_>>().into_iter()).unwrap()
 }
 
 #[test]
@@ -96,9 +111,8 @@ fn every_file_of_this_repository_is_cut_as_the_reference_cuts_it() {
 
 #[test]
 fn awkward_texts_are_cut_as_the_reference_cuts_them() {
-    let vocabulary = shipped();
-    let reference = reference(&vocabulary);
     let long = "a".repeat(LONGEST_WORD) + " " + &"a".repeat(LONGEST_WORD + 1);
+    let longer = "a".repeat(LONGEST_WORD_OF_BERT) + " " + &"a".repeat(LONGEST_WORD_OF_BERT + 1);
     let texts = [
         "",
         "\0",
@@ -123,10 +137,15 @@ fn awkward_texts_are_cut_as_the_reference_cuts_them() {
         "\u{1f600}x",
         "\u{903}a",
         "stra\u{df}e",
+        "\u{20ac}5, \u{436}\u{416}! (\u{3b1})",
         &long,
+        &longer,
     ];
-    for text in texts {
-        assert_eq!(found(&vocabulary, text), expected(&reference, text), "{text:?}");
+    for vocabulary in [shipped(), like_bert()] {
+        let reference = reference(&vocabulary);
+        for text in texts {
+            assert_eq!(found(&vocabulary, text), expected(&reference, text), "{text:?}");
+        }
     }
 }
 
@@ -167,14 +186,13 @@ proptest! {
         any::<String>(), "[a-zA-Z0-9_ .\u{e0}-\u{17f}\u{300}-\u{36f}]{0,60}", "([A-Z]{0,3}[a-z]{0,4}[0-9]?){0,12}",
     ], 64)) {
         thread_local! {
-            static SHIPPED: (Vocabulary, Tokenizer) = {
-                let vocabulary = shipped();
+            static BOTH: [(Vocabulary, Tokenizer); 2] = [shipped(), like_bert()].map(|vocabulary| {
                 let reference = reference(&vocabulary);
                 (vocabulary, reference)
-            };
+            });
         }
-        SHIPPED.with(|(vocabulary, reference)| {
-            for text in &texts {
+        BOTH.with(|both| {
+            for (text, (vocabulary, reference)) in texts.iter().flat_map(|text| both.each_ref().map(|one| (text, one))) {
                 prop_assert_eq!(found(vocabulary, text), expected(reference, text), "{:?}", text);
             }
             Ok(())
