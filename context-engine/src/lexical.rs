@@ -13,7 +13,7 @@ use muninn_text::redact::{redact, without_secrets};
 use crate::cost;
 use crate::explore::Citation;
 use crate::follow_up::{continues, is_follow_up, refers_back};
-use crate::item::{Completeness, Exploration, Item, Limits};
+use crate::item::{Completeness, Exploration, Item, ItemKind, Limits};
 use crate::memory_selection::{MemoryInputs, select_memories};
 use crate::pack::{DeadlineExceeded, Packed, Packer};
 use crate::partial::{self, Sample};
@@ -369,7 +369,9 @@ fn gather(
     );
     let mut packed = Packed::default();
     packer.memories(inputs.memories, &selected, budget, &mut packed);
-    exploration.is_about_repository = verdict.is_ok() || !packed.is_empty();
+    // A memory that is only named is too little for the preamble of a conversation.
+    let is_sure = packed.known || packed.items.iter().any(|item| item.kind != ItemKind::Hint);
+    exploration.is_about_repository = verdict.is_ok() || is_sure;
     candidates.retain(|candidate| {
         let path = snapshot.file(candidate.file).facts.path.as_str();
         !is_never_context(snapshot, question, candidate)

@@ -90,12 +90,12 @@ impl Transcript {
         }
     }
 
-    /// A request body with the messages, and with a new prompt of the user if there is one. It declares one tool that
-    /// reads files, as each of these clients has one.
+    /// A request body with the messages, and with a new prompt of the user if there is one. It declares tools that
+    /// read files and run commands, as each of these clients has them.
     pub fn body(&self, prompt: Option<&str>) -> Vec<u8> {
         let (tools, list) = match self.format() {
             WireFormat::Responses => (r#"[{"type":"function","name":"exec_command"}]"#, "input"),
-            WireFormat::Messages | WireFormat::Chat => (r#"[{"name":"Read"}]"#, "messages"),
+            WireFormat::Messages | WireFormat::Chat => (r#"[{"name":"Read"},{"name":"Bash"}]"#, "messages"),
         };
         let prompt = prompt.map(|text| {
             let text = Value::from(text);
