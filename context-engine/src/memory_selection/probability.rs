@@ -62,6 +62,7 @@ struct FittedModel {
 
 /// The model for vectors of one kind.
 pub(super) struct Model {
+    is_static: bool,
     form: Vec<f32>,
     form_constant: f32,
     weights: Features,
@@ -74,7 +75,8 @@ pub(super) struct Model {
 /// The model for static vectors, and that for MiniLM's.
 static MODELS: LazyLock<[Model; 2]> = LazyLock::new(|| {
     let fitted: Fitted = serde_json::from_str(FITTED).expect("the compiled-in weights are tested");
-    [fitted.r#static, fitted.minilm].map(|fitted| Model {
+    [(true, fitted.r#static), (false, fitted.minilm)].map(|(is_static, fitted)| Model {
+        is_static,
         weights: NAMES.map(|name| fitted.weights.get(name).copied().unwrap_or(0.0)),
         form: fitted.form,
         form_constant: fitted.form_constant,
@@ -92,11 +94,12 @@ impl Model {
 
     /// Minimum cosine of two memories that are probably about the same subject.
     pub(super) fn same_subject(&self) -> f32 {
-        if self.is_static() { 0.38 } else { 0.45 }
+        if self.is_static { 0.38 } else { 0.45 }
     }
 
+    /// Whether the model is that for static vectors.
     pub(super) fn is_static(&self) -> bool {
-        std::ptr::eq(self, &raw const MODELS[0])
+        self.is_static
     }
 
     /// See `form` of [`NAMES`]. `vector` is of the model's kind.

@@ -179,7 +179,7 @@ impl<'a> MemoryInputs<'a> {
             (true, _, Some((_, vector))) => model.form(vector),
             _ => 0.0,
         };
-        let words = StaticVectors::shared().map(|vectors| {
+        let words = statics.as_ref().map(|(vectors, _)| {
             let words = question.concepts.iter().map(|concept| concept.word.as_str());
             WordMatch::new(vectors, words)
         });

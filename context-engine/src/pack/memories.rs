@@ -29,7 +29,7 @@ const DISPUTED: &str = " (disputed)";
 pub(crate) struct MemoryCandidate<'a> {
     pub(crate) doc: DocId,
     pub(crate) score: f32,
-    /// Whether it is shown in full, and not only named.
+    /// Whether the pack shows its text. Otherwise a line names it.
     pub(crate) is_sure: bool,
     /// The question's concepts that it contains, as bits.
     pub(crate) concepts: u64,

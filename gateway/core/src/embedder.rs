@@ -108,7 +108,7 @@ impl ConfiguredEmbedder {
         }
     }
 
-    /// Whether it is for memory alone, and code has the compiled-in vectors.
+    /// Whether code has the compiled-in vectors. Only the embedder of a backend also embeds code.
     pub fn is_built_in(&self) -> bool {
         !matches!(self.kind, Kind::Backend(..))
     }

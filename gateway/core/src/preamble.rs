@@ -77,7 +77,7 @@ impl Means {
         Means { shell: has_shell(prompt), mcp }
     }
 
-    /// Whether it can recall a memory by its id.
+    /// Whether the client can recall a memory by its id.
     pub(super) fn can_recall(self) -> bool {
         self.shell || self.mcp
     }

@@ -19,7 +19,7 @@ pub(crate) struct ModelCommand {
     action: Action,
 }
 
-/// What the model brings, for those who do not have it.
+/// The benefit of the model, shown where the model is not installed.
 pub(crate) const MODEL_OFFER: &str =
     "`muninn model pull` fetches a model (84 MB) that also finds memories which say it in other words";
 
