@@ -8,7 +8,8 @@
 For each kind of vectors two ridge-regularised logistic regressions: one over the vector of the question alone (does it sound
 like one that a memory answers), and one over the features of a recalled memory, with the result of the first. A memory is
 scored by weights that saw neither its repository nor its questions. The thresholds are the least probabilities that at most
-3% of the questions without a fact reach in full, and 10% as a line. Needs numpy.
+3% of the questions without a fact reach in full, and 10% as a line. Where one memory is that likely, up to three are named:
+the second table prices this. Needs numpy.
 """
 import argparse
 import json
@@ -17,8 +18,11 @@ import numpy as np
 
 FORM_RIDGE = 2.0
 RIDGE = 1.0
-RECALLED = 6
+RECALLED = 10
 FULL, LINE = 0.03, 0.10
+LINES, BESIDE = 3, (0.02, 0.05, 0.1, 0.2, 1.0)
+# What a memory costs that does not answer, in tokens: in full, and as a line.
+COSTS = 60, 20
 FORM = "form"
 LEFT_OUT = ("probability", FORM)
 
@@ -105,6 +109,8 @@ def fit(asked, kind):
     sure, likely = (best[int(share * len(best))] for share in (FULL, LINE))
     for path in dict.fromkeys(one["file"] for one in asked):
         print(f"{kind}, {path}:", table([(one, scores) for one, scores in scored if one["file"] == path], sure, likely))
+    for beside in BESIDE:
+        print(f"{kind}, beside {beside}:", priced(scored, sure, likely, beside))
     print(f"{kind}: full from {sure:.3f}, a line from {likely:.3f}; reliability:", reliability(scored))
     return Model(asked, kind, names).written(sure, likely)
 
@@ -119,6 +125,20 @@ def table(scored, sure, likely):
         (reach(sure), len(facts)), (reach(likely), len(facts)), (first, len(facts)), (wrong(sure), len(others)),
         (wrong(likely), len(others)))]
     return "full {}, full or a line {}, first {}; without a fact full {}, full or a line {}".format(*shares)
+
+
+def priced(scored, sure, likely, beside):
+    """The questions whose fact is shown, and the tokens that each question pays for facts that do not answer."""
+    reached, tokens = 0, 0
+    facts = sum(one["fact"] is not None for one, _ in scored)
+    for one, scores in scored:
+        ordered = sorted(scores, reverse=True)
+        full = [fact for p, fact in ordered if p >= sure]
+        lines = [fact for p, fact in ordered if sure > p >= min(beside, likely)][:LINES]
+        lines = lines if ordered[0][0] >= likely else []
+        reached += one["fact"] is not None and one["fact"] in full + lines
+        tokens += sum(cost * (fact != one["fact"]) for cost, shown in zip(COSTS, (full, lines)) for fact in shown)
+    return f"{100 * reached / facts:.1f}% of the facts, {tokens / len(scored):.1f} wrong tokens a question"
 
 
 def reliability(scored):

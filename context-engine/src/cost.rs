@@ -54,6 +54,7 @@ mod tests {
             blob: Some("ce013625030ba8dba906f756967f9e9ca394464a".to_owned()),
             date: None,
             confidence: None,
+            origin: String::new(),
             title: String::new(),
             text: text.to_owned(),
             first_line: 1,

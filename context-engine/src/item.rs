@@ -91,6 +91,9 @@ pub struct Item {
     pub date: Option<String>,
     /// The confidence of a memory, from 0 to 1; `None` for other items.
     pub confidence: Option<f32>,
+    /// Author, branch and cited places of a memory, in words; empty for other items.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub origin: String,
     /// The defining line of code, or the heading of a section.
     pub title: String,
     /// Whole lines, redacted.

@@ -10,6 +10,7 @@ use muninn_text::hits::Hits;
 use muninn_text::lexical::{DocId, Tokenizer};
 use muninn_text::redact::{redact, without_secrets};
 
+use crate::citations::Citations;
 use crate::cost;
 use crate::explore::Citation;
 use crate::follow_up::{continues, is_follow_up, refers_back};
@@ -39,6 +40,7 @@ pub(crate) struct LexicalInputs<'a> {
     /// The file numbers in it are those of the snapshot.
     pub(crate) companions: &'a Companions,
     pub(crate) memories: &'a Memories,
+    pub(crate) citations: &'a Citations<'a>,
     /// The text that the conversation already contains.
     pub(crate) prior: &'a PriorContext,
     pub(crate) threshold: Option<f32>,
@@ -58,6 +60,7 @@ impl<'a> LexicalInputs<'a> {
     {
         Packer {
             worktree: self.worktree,
+            citations: self.citations,
             max_file_bytes: self.max_file_bytes,
             question,
             query,
@@ -357,6 +360,7 @@ fn gather(
     let selected = select_memories(
         &MemoryInputs {
             memories: inputs.memories,
+            citations: inputs.citations,
             index: inputs.snapshot.map(|_| index),
             candidates: &candidates,
             about_code: verdict.is_ok(),

@@ -25,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod citations;
 mod cost;
 mod engine;
 pub mod explore;
@@ -44,6 +45,7 @@ mod tuning;
 pub mod value;
 mod vector_list;
 
+pub use citations::Citations;
 pub use cost::{measure as measure_item, of_block as block_tokens};
 pub use engine::{Engine, EngineSettings};
 pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits, Relevance};

@@ -6,8 +6,9 @@
 //! that file.
 
 mod abbreviations;
+mod measures;
 mod places;
 mod probability;
 mod select;
 
-pub(crate) use select::{MemoryInputs, features, select_memories};
+pub(crate) use select::{JudgedMemory, MemoryInputs, judge, select_memories};

@@ -58,7 +58,7 @@ pub use globs::GlobSet;
 pub use grep::{
     Detail, FileCount, GrepError, GrepLimits, GrepPattern, GrepQuery, GrepResult, Match, grep, grep_many, grep_paths,
 };
-pub use lines::{Excerpt, Line, LineRange, read_lines};
+pub use lines::{Excerpt, Line, LineRange, read_lines, split_lines};
 pub use list::{EntryKind, ListEntry, ListError, Listing, list};
 pub use object_id::ObjectId;
 pub use read::{FileText, ReadError, read_text, stat};

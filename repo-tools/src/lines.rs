@@ -88,6 +88,18 @@ pub fn read_lines(worktree: &Worktree, path: &RelPath, range: &LineRange) -> Res
     Ok(excerpt)
 }
 
+/// Splits `a.rs:10-20` into the path, and the first and the last line; `a.rs:7` is one line, and `a.rs:7-` goes to the
+/// file's end. Text after a colon that is no line number is part of the path.
+pub fn split_lines(written: &str) -> (&str, Option<(u32, u32)>) {
+    let lines = |text: &str| -> Option<(u32, u32)> {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        let last = if last.is_empty() { u32::MAX } else { last.trim().parse().ok()? };
+        Some((first.trim().parse().ok()?, last))
+    };
+    let split = written.rsplit_once(':').and_then(|(path, text)| Some((path, lines(text)?)));
+    split.map_or((written, None), |(path, lines)| (path, Some(lines)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,5 +127,20 @@ mod tests {
         assert!(read(LineRange { first: 9, ..LineRange::default() }).lines.is_empty());
         let empty = read_lines(&repo.worktree(), &RelPath::new("empty").unwrap(), &LineRange::default()).unwrap();
         assert_eq!((empty.total_lines, empty.lines.len()), (0, 0));
+    }
+
+    #[test]
+    fn line_numbers_follow_a_colon() {
+        for (written, expected) in [
+            ("a.rs", ("a.rs", None)),
+            ("a.rs:7", ("a.rs", Some((7, 7)))),
+            ("a.rs:7-9", ("a.rs", Some((7, 9)))),
+            ("a.rs:7-", ("a.rs", Some((7, u32::MAX)))),
+            ("a.rs:", ("a.rs:", None)),
+            ("odd:name", ("odd:name", None)),
+            ("odd:name:3", ("odd:name", Some((3, 3)))),
+        ] {
+            assert_eq!(split_lines(written), expected, "{written}");
+        }
     }
 }

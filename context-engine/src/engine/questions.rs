@@ -5,20 +5,28 @@ use std::time::{Duration, Instant};
 use muninn_base::{Clock, Progress, RelPath, Supervisor};
 use muninn_index::vectors::{ByBlob, Filled, Vectors};
 use muninn_index::{Companions, History, Indexer, Snapshot};
-use muninn_recall::MemoryCounts;
+use muninn_recall::{Memories, MemoryCounts, RecallOptions, Recalled};
 use muninn_repo_tools::Worktree;
 use muninn_team::Home;
 use muninn_text::embed::{Embedder, StaticVectors};
 use parking_lot::{Mutex, RwLock};
 
 use super::state::{Engine, EngineSettings, State, vectors};
+use crate::citations::Citations;
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
 use crate::lexical::{self, LexicalInputs, explore, ranking};
-use crate::memory_selection;
+use crate::memory_selection::{self, JudgedMemory};
 use crate::prior_context::PriorContext;
+use crate::relevance::DEFAULT as DEFAULT_THRESHOLD;
 use crate::rank::Index;
 use crate::tuning::{Ranking, Tuning};
 use crate::value::Prices;
+
+/// Number of memories whose features are returned for measurements.
+const MEASURED: usize = 10;
+/// The share of a question's words, weighted by rarity, with which a memory fits it whatever its form: people also search
+/// by bare words.
+const MOST_WORDS: f32 = 0.8;
 
 impl Default for EngineSettings {
     fn default() -> Self {
@@ -248,6 +256,11 @@ impl Engine {
         snapshot.is_some_and(|snapshot| snapshot.find(path).is_some())
     }
 
+    /// Calls `work` with the citations of the current worktree.
+    pub fn with_citations<T>(&self, work: impl FnOnce(&Citations<'_>) -> T) -> T {
+        work(&Citations::new(&self.worktree, self.state().snapshot.as_deref()))
+    }
+
     /// Returns the number of definitions, of imports between files, and of calls between definitions in the graph. The
     /// first call builds the graph, which takes a fraction of a second for a million lines.
     pub fn graph_size(&self) -> (usize, usize, usize) {
@@ -331,13 +344,40 @@ impl Engine {
     /// Returns the source of the memories that recall ranks first, the features of their admission and their `probability`,
     /// for measurements.
     pub fn memory_features(&self, question: &str) -> Vec<(String, Vec<(&'static str, f32)>)> {
+        let memories = self.current_memories();
+        let judged = self.judge(&memories, question, &RecallOptions { keep: MEASURED, ..RecallOptions::default() }, None);
+        let named = judged.into_iter().filter_map(|judged| {
+            let memory = memories.get(judged.recalled.doc)?;
+            let probability = [("probability", judged.probability)];
+            Some((memory.source.clone(), judged.features.into_iter().chain(probability).collect()))
+        });
+        named.collect()
+    }
+
+    /// Recalls memories for somebody who asks for them. Those that are likely to answer the question, or contain most of its
+    /// words, come first, and have `true`; each part by rank.
+    pub fn recall(&self, memories: &Memories, question: &str, options: &RecallOptions<'_>) -> Vec<(Recalled, bool)> {
+        let judged = self.judge(memories, question, options, Some(DEFAULT_THRESHOLD));
+        let (fitting, others): (Vec<_>, Vec<_>) =
+            judged.into_iter().partition(|judged| judged.fits || judged.recalled.coverage >= MOST_WORDS);
+        let with = |fits: bool| move |judged: JudgedMemory| (judged.recalled, fits);
+        fitting.into_iter().map(with(true)).chain(others.into_iter().map(with(false))).collect()
+    }
+
+    fn judge(
+        &self,
+        memories: &Memories,
+        question: &str,
+        options: &RecallOptions<'_>,
+        threshold: Option<f32>,
+    ) -> Vec<JudgedMemory> {
         let state = self.state();
-        let memories = self.memories_with_vectors(&state);
-        let Some(snapshot) = &state.snapshot else {
-            return Vec::new();
-        };
-        let index = Index { snapshot, companions: &state.companions, hits: memories.hits() };
-        memory_selection::features(&memories, &self.worktree, index, question)
+        let index = state.snapshot.as_deref().map(|snapshot| Index {
+            snapshot,
+            companions: &state.companions,
+            hits: memories.hits(),
+        });
+        memory_selection::judge(memories, (&self.worktree, index), question, options, threshold)
     }
 
     /// Like [`Self::explore`], with a tuning. Used for measurements.
@@ -359,9 +399,11 @@ impl Engine {
         let state = self.state();
         let memories = self.memories(&state, deadline);
         let vectors = self.vectors();
+        let snapshot = state.snapshot.as_deref();
         work(&LexicalInputs {
             worktree: &self.worktree,
-            snapshot: state.snapshot.as_deref(),
+            citations: &Citations::new(&self.worktree, snapshot),
+            snapshot,
             companions: &state.companions,
             memories: &memories,
             prior,

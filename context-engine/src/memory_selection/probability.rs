@@ -20,7 +20,8 @@ use crate::relevance::DEFAULT;
 /// - `asked`: the cosine similarity of the question to the nearest one that the memory answers;
 /// - `answers`: 1 if it answers questions, whose words count for it, too;
 /// - `static`: the cosine similarity of the static vectors, if `cosine` is of others;
-/// - `lead`: its lead over the next memory, or its distance to the best one, relative to the best score, within 1/2;
+/// - `lead`: by how much its cosine, or that of a question that it answers, is above the next of the first ten memories;
+/// - `above`: by how much it is above their median;
 /// - `identifiers`: the number of the question's identifiers that it contains as a whole, up to 2, minus the number of missing
 ///   ones, up to 3. A question about `Arg::overrides_with` is not about a memory that does not contain this name;
 /// - `places`: the similarity of its places to those of the question, from 0 to 1, or [`UNKNOWN_PLACES`];
@@ -29,8 +30,8 @@ use crate::relevance::DEFAULT;
 /// - `code`: the cosine similarity of the question to the best code. A question that the code answers needs no memory;
 /// - `words`: the share of the question's words that it matches by similar words ([`WordMatch`](muninn_recall::WordMatch));
 /// - `form`: how much the question by itself sounds like one that a memory answers; a linear model over its vector.
-pub(super) const NAMES: [&str; 14] = [
-    "evidence", "coverage", "cosine", "asked", "answers", "static", "lead", "identifiers", "places", "crowd",
+pub(super) const NAMES: [&str; 15] = [
+    "evidence", "coverage", "cosine", "asked", "answers", "static", "lead", "above", "identifiers", "places", "crowd",
     "proposal", "code", "words", "form",
 ];
 
@@ -38,7 +39,7 @@ pub(super) const NAMES: [&str; 14] = [
 pub(super) type Features = [f32; NAMES.len()];
 
 /// The position of the similarity of places in [`Features`].
-pub(super) const PLACES: usize = 8;
+pub(super) const PLACES: usize = 9;
 
 /// The weights that `benches/admit/fit.py` wrote.
 static FITTED: &str = include_str!("weights.json");
@@ -114,11 +115,26 @@ impl Model {
         1.0 / (1.0 + (-sum).exp())
     }
 
-    /// The least probabilities of a memory that is shown in full, and of one that is named, for the configured threshold.
-    pub(super) fn least(&self, threshold: f32) -> [f32; 2] {
-        [self.sure, self.likely].map(|at_default| at_default * threshold / DEFAULT)
+    /// The least probabilities for the configured threshold.
+    pub(super) fn least(&self, threshold: f32) -> Least {
+        let [sure, likely, beside] = [self.sure, self.likely, BESIDE].map(|at_default| at_default * threshold / DEFAULT);
+        Least { sure, likely, beside }
     }
 }
+
+/// The least probabilities of memories in a prompt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Least {
+    /// Of a memory that is shown in full.
+    pub(super) sure: f32,
+    /// Of a memory that is named.
+    pub(super) likely: f32,
+    /// Of a memory that is named beside a likely one.
+    pub(super) beside: f32,
+}
+
+/// See [`Least::beside`]. `fit.py` prints what other values cost.
+const BESIDE: f32 = 0.05;
 
 /// The similarity of places if the repository has hardly any files, or the question leads to none. A memory is then the
 /// only context of the question. With 0.75, 6% of unrelated questions get a memory in a repository without code.

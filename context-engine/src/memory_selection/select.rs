@@ -2,16 +2,18 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use muninn_base::RelPath;
-use muninn_recall::{BlobLookup, Memories, RecallOptions, Recalled, WordMatch};
+use muninn_recall::{IsStale, Memories, RecallOptions, Recalled};
 use muninn_repo_tools::Worktree;
 use muninn_team::Memory;
+use muninn_team::citations::Citation;
 use muninn_team::learn::decisions::is_overheard;
-use muninn_text::embed::{StaticVectors, dot};
-use muninn_text::lexical::{DocId, Tokenizer, idf};
+use muninn_text::lexical::{DocId, Tokenizer};
 
 use super::abbreviations::Abbreviations;
+use super::measures::{MEASURED, Measures, Similarity};
 use super::places::Places;
-use super::probability::{self, CosineScale, Features, Model, NAMES, UNKNOWN_PLACES, crowd, is_proposal, prior};
+use super::probability::{self, CosineScale, Features, Least, Model, NAMES, prior};
+use crate::citations::Citations;
 use crate::pack::{MAX_MEMORIES, MemoryCandidate};
 use crate::question::{self, Question};
 use crate::rank::{Candidate, Index, MAX_FILES, PostingsCache, Query, Statistics, rank_with};
@@ -33,8 +35,8 @@ const FEW_FILES: usize = 4;
 /// Number of top-ranked files that are subjects of a question about code.
 const SUBJECTS: usize = 3;
 
-/// Number of memories whose features are returned for measurements.
-const MEASURED: usize = 10;
+/// The time in which the places of memories are measured for somebody who asks for memories.
+const TIME_TO_JUDGE: Duration = Duration::from_secs(1);
 
 /// Record types that are written automatically, unless they have an author.
 const DERIVED: [&str; 3] = ["pattern", "failure", "session_summary"];
@@ -43,6 +45,7 @@ const DERIVED: [&str; 3] = ["pattern", "failure", "session_summary"];
 #[derive(Clone, Copy)]
 pub(crate) struct MemoryInputs<'a> {
     pub(crate) memories: &'a Memories,
+    pub(crate) citations: &'a Citations<'a>,
     /// `None` if no index exists yet.
     pub(crate) index: Option<Index<'a>>,
     /// The ranked files.
@@ -83,15 +86,19 @@ pub(crate) fn select_memories<'a>(
     threshold: f32,
 ) -> Vec<MemoryCandidate<'a>> {
     let memories = inputs.memories;
-    let mut scored = inputs.scored(question, text);
+    let options = RecallOptions { keep: CONSIDERED, ..RecallOptions::default() };
+    let mut scored = inputs.scored(question, text, &options);
     let Some(first) = scored.first() else { return Vec::new() };
-    let [sure, likely] = first.model.least(threshold);
+    let Least { sure, likely, beside } = first.model.least(threshold);
     inputs.add_places(&mut scored, likely, PLACED);
+    // If one memory is likely, the question is probably about a memory, and often about the next.
+    let any_likely = scored.iter().any(|scored| scored.probability() >= likely);
+    let least = if any_likely { beside } else { f32::INFINITY };
     let fitting = scored.into_iter().filter_map(|scored| {
         let probability = scored.probability();
         let memory = memories.get(scored.recalled.doc)?;
         let is_attached = scored.about.is_some_and(|subject| scored.is_attached(memory, subject));
-        (is_attached || probability >= likely).then_some((is_attached || probability >= sure, probability, scored))
+        (is_attached || probability >= least).then_some((is_attached || probability >= sure, probability, scored))
     });
     let mut fitting: Vec<(bool, f32, Scored<'a>)> = fitting.collect();
     fitting.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
@@ -101,58 +108,72 @@ pub(crate) fn select_memories<'a>(
         score: scored.recalled.rank_score,
         concepts: scored.concepts,
         about: scored.about.map(|subject| subject.path),
-        stale: scored.recalled.stale,
         newer_than: None,
         opponent: None,
     });
     with_opponents(memories, with_newer(memories, candidates.collect()))
 }
 
-/// Returns the source of the memories that recall ranks first, their features with names, and their probability as
-/// `probability`, for measurements.
-pub(crate) fn features(
+/// A recalled memory with the probability that it answers the question.
+pub(crate) struct JudgedMemory {
+    pub(crate) recalled: Recalled,
+    pub(crate) probability: f32,
+    /// Whether it is likely enough to be named in a prompt.
+    pub(crate) fits: bool,
+    pub(crate) features: [(&'static str, f32); NAMES.len()],
+}
+
+/// Recalls memories for a question and judges them as for a prompt, by rank. Places are measured of the first `placed`, if
+/// they could fit, or of all of them without a threshold.
+pub(crate) fn judge(
     memories: &Memories,
-    worktree: &Worktree,
-    index: Index<'_>,
+    (worktree, index): (&Worktree, Option<Index<'_>>),
     text: &str,
-) -> Vec<(String, Vec<(&'static str, f32)>)> {
+    options: &RecallOptions<'_>,
+    threshold: Option<f32>,
+) -> Vec<JudgedMemory> {
     let question = question::analyse(&mut Tokenizer::new(), text);
-    let terms = PostingsCache::new(index.snapshot);
-    let query = Query::new(&question, &terms);
-    let candidates = rank_with(&terms, index, &question, &query, (Lists::ALL, MAX_FILES));
-    let evidence = Evidence::of((worktree, index.snapshot), text, &question, &candidates, &terms);
+    let (candidates, code_cosine) = index.map_or_else(Default::default, |index| {
+        let terms = PostingsCache::new(index.snapshot);
+        let query = Query::new(&question, &terms);
+        let candidates = rank_with(&terms, index, &question, &query, (Lists::ALL, MAX_FILES));
+        let evidence = Evidence::of((worktree, index.snapshot), text, &question, &candidates, &terms);
+        (candidates, evidence.code_cosine)
+    });
     let inputs = MemoryInputs {
         memories,
-        index: Some(index),
+        citations: &Citations::new(worktree, index.map(|index| index.snapshot)),
+        index,
         candidates: &candidates,
         about_code: false,
-        code_cosine: evidence.code_cosine,
+        code_cosine,
         lists: Lists::ALL,
-        deadline: Instant::now() + Duration::from_secs(60),
+        deadline: Instant::now() + TIME_TO_JUDGE,
     };
-    let mut scored = inputs.scored(&question, text);
-    scored.truncate(MEASURED);
-    inputs.add_places(&mut scored, 0.0, MEASURED);
-    let named = scored.into_iter().filter_map(|scored| {
-        let memory = memories.get(scored.recalled.doc)?;
-        let named = NAMES.into_iter().zip(scored.features);
-        Some((memory.source.clone(), named.chain([("probability", scored.probability())]).collect()))
+    // With fewer memories the lead over others would be unknown.
+    let wide = RecallOptions { keep: options.keep.max(CONSIDERED), ..*options };
+    let mut scored = inputs.scored(&question, text, &wide);
+    scored.truncate(options.keep);
+    let likely = match (threshold, scored.first()) {
+        (Some(threshold), Some(first)) => first.model.least(threshold).likely,
+        _ => 0.0,
+    };
+    inputs.add_places(&mut scored, likely, if threshold.is_some() { PLACED } else { MEASURED });
+    let judged = scored.into_iter().map(|scored| {
+        let probability = scored.probability();
+        let mut features = NAMES.map(|name| (name, 0.0));
+        features.iter_mut().zip(scored.features).for_each(|((_, value), measured)| *value = measured);
+        JudgedMemory { recalled: scored.recalled, probability, fits: probability >= likely, features }
     });
-    named.collect()
+    judged.collect()
 }
 
 impl<'a> MemoryInputs<'a> {
     /// Recalls memories and measures all features except places, best first.
-    fn scored(&self, question: &Question, text: &str) -> Vec<Scored<'a>> {
+    fn scored(&self, question: &Question, text: &str, options: &RecallOptions<'_>) -> Vec<Scored<'a>> {
         let memories = self.memories;
-        let snapshot = self.index.map(|index| index.snapshot);
-        let blob_of = snapshot
-            .map(|snapshot| move |path: &RelPath| snapshot.find(path).map(|(_, file)| file.facts.blob.to_string()));
-        let options = RecallOptions {
-            keep: CONSIDERED,
-            blob_of: blob_of.as_ref().map(|blob_of| blob_of as BlobLookup<'_>),
-            ..RecallOptions::default()
-        };
+        let is_stale = |citation: &Citation| self.citations.is_stale(citation);
+        let options = RecallOptions { is_stale: self.index.map(|_| &is_stale as IsStale<'_>), ..*options };
         let subjects = self.subjects();
         let vector = memories.embed_question(text);
         let mut found = memories.recall_near(text, vector.as_deref(), &options);
@@ -166,26 +187,9 @@ impl<'a> MemoryInputs<'a> {
         let query = Query::new(question, memories);
         let contained = contained(memories, question, &query, &found);
         let abbreviations = Abbreviations::new(question, text);
-        let singular = idf(1, memories.documents()).max(0.1);
-        let scale = CosineScale::of(memories.embedder_id().filter(|_| vector.is_some()), &found);
-        let crowd = crowd(memories.items().len());
-        let proposal = f32::from(u8::from(is_proposal(text)));
-        let highest = found.first().map_or(0.0, |best| best.rank_score).max(f32::MIN_POSITIVE);
-        let statics = StaticVectors::shared().map(|vectors| (vectors, vectors.embed_one(text)));
-        let model = Model::of(memories.embedder_id().filter(|_| vector.is_some()));
-        let is_static = model.is_static();
-        let form = match (is_static, &vector, &statics) {
-            (false, Some(vector), _) => model.form(vector),
-            (true, _, Some((_, vector))) => model.form(vector),
-            _ => 0.0,
-        };
-        let words = statics.as_ref().map(|(vectors, _)| {
-            let words = question.concepts.iter().map(|concept| concept.word.as_str());
-            WordMatch::new(vectors, words)
-        });
-        let identifiers = question.concepts.iter().enumerate().filter(|(_, concept)| concept.identifier);
-        let identifiers = identifiers.fold(0u64, |bits, (bit, _)| bits | 1 << bit);
-        let measured = found.iter().enumerate().filter_map(|(at, recalled)| {
+        let measures = Measures::new(self, (question, text), &query, vector.as_deref(), &found);
+        let similarities: Vec<Similarity> = measures.similarities(memories, &found);
+        let measured = found.into_iter().zip(similarities).enumerate().filter_map(|(at, (recalled, similarity))| {
             let memory = memories.get(recalled.doc)?;
             let Contained { mut concepts, whole } = contained.get(&recalled.doc).copied().unwrap_or_default();
             concepts |= abbreviations.matched(&memory.text);
@@ -194,48 +198,13 @@ impl<'a> MemoryInputs<'a> {
                 cites || memories.applies_to(memory, subject.path)
             };
             let about = subjects.iter().find(is_about).copied();
-            // Both sides of a conflict match equally well.
-            let sides = [Some(recalled.doc), memories.opponent(memory)];
-            let next = found.iter().find(|other| !sides.contains(&Some(other.doc)));
-            let next = next.map_or(0.0, |next| next.rank_score);
-            let known = (identifiers & whole).count_ones().min(2) as f32;
-            let missing = (identifiers & !whole).count_ones().min(3) as f32;
-            let text = memory.searched_text();
-            // The static cosine of a text, for the best memories.
-            let static_cosine = |text: &str| {
-                let (vectors, question) = statics.as_ref().filter(|_| at < MEASURED)?;
-                Some(dot(question, &vectors.embed_one(text)).max(0.0))
-            };
-            let [cosine, asked] = match scale {
-                Some(scale) => [recalled.cosine, recalled.asked].map(|cosine| scale.convert(cosine)),
-                None => [
-                    static_cosine(&memory.embedded_text()).unwrap_or(0.0),
-                    memory.answers.iter().filter_map(|question| static_cosine(question)).fold(0.0, f32::max),
-                ],
-            };
-            let features = [
-                (query.weigh(concepts) / singular).min(3.0),
-                recalled.coverage,
-                cosine,
-                if memory.answers.is_empty() { 0.0 } else { asked },
-                f32::from(u8::from(!memory.answers.is_empty())),
-                if is_static { 0.0 } else { static_cosine(&text).unwrap_or(0.0) },
-                ((recalled.rank_score - next) / highest).clamp(-0.5, 0.5),
-                known - missing,
-                if self.index_of_places().is_none() { UNKNOWN_PLACES } else { 0.0 },
-                crowd,
-                proposal,
-                self.code_cosine,
-                words.as_ref().filter(|_| at < MEASURED).map_or(0.0, |words| words.share(&text)),
-                form,
-            ];
             Some(Scored {
-                model,
-                recalled: recalled.clone(),
+                model: measures.model,
                 concepts,
                 about,
-                features,
+                features: measures.features(at, &recalled, memory, (concepts, whole), similarity),
                 prior: prior(memory, about.is_some(), recalled.stale, is_derived(memory)),
+                recalled,
             })
         });
         measured.collect()
@@ -255,7 +224,7 @@ impl<'a> MemoryInputs<'a> {
     }
 
     /// Returns the index if it can tell places apart: the question leads to files, and there are others.
-    fn index_of_places(&self) -> Option<Index<'a>> {
+    pub(super) fn index_of_places(&self) -> Option<Index<'a>> {
         self.index.filter(|index| !self.candidates.is_empty() && index.snapshot.files().count() >= FEW_FILES)
     }
 

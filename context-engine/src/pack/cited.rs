@@ -104,6 +104,7 @@ mod tests {
             blob: None,
             date: None,
             confidence: None,
+            origin: String::new(),
             title: String::new(),
             text: vec!["x"; lines].join("\n"),
             first_line: first,

@@ -94,6 +94,7 @@ impl<'a> PackFile<'a> {
             blob: Some(text.blob.clone()),
             date: None,
             confidence: None,
+            origin: String::new(),
             title: title[..title.floor_char_boundary(200)].to_owned(),
             text: body.iter().map(|line| line.trim_end_matches('\r')).collect::<Vec<_>>().join("\n"),
             first_line: span.first,

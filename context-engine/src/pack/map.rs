@@ -146,6 +146,7 @@ impl Packer<'_> {
             blob: Some(facts.blob.to_string()),
             date: None,
             confidence: None,
+            origin: String::new(),
             title: String::new(),
             text: String::new(),
             first_line: 0,

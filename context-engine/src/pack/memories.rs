@@ -2,7 +2,7 @@
 
 use muninn_base::RelPath;
 use muninn_recall::Memories;
-use muninn_team::MemoryKind;
+use muninn_team::{Memory, MemoryKind};
 use muninn_text::lexical::DocId;
 use muninn_text::redact;
 
@@ -19,8 +19,8 @@ const MAX_HINTS: usize = 3;
 const HINT_WORDS: usize = 15;
 /// Maximum number of sections of one file. Records do not count, because one file holds all of them.
 const MAX_OF_ONE_FILE: usize = 2;
-/// The reason added for a stale memory.
-const STALE: &str = "its source files have changed since";
+/// Maximum number of cited places that are shown.
+const MAX_CITED: usize = 3;
 
 /// The mark in the titles of both sides of an open conflict.
 const DISPUTED: &str = " (disputed)";
@@ -35,8 +35,6 @@ pub(crate) struct MemoryCandidate<'a> {
     pub(crate) concepts: u64,
     /// The top-ranked file that it applies to, if its words alone are too few.
     pub(crate) about: Option<&'a RelPath>,
-    /// Whether one of its source files has changed since.
-    pub(crate) stale: bool,
     /// The older memory that it accompanies, because it is about the same subject.
     pub(crate) newer_than: Option<DocId>,
     /// The other side of an open conflict. Both sides are packed, or neither.
@@ -52,7 +50,6 @@ impl MemoryCandidate<'_> {
             is_sure: true,
             concepts: 0,
             about: None,
-            stale: false,
             newer_than: None,
             opponent: None,
         }
@@ -144,16 +141,13 @@ impl Packer<'_> {
     }
 
     fn item_of(&self, memories: &Memories, remembered: &MemoryCandidate<'_>) -> Option<Item> {
-        let memory = memories.get(remembered.doc)?;
+        let memory = memories.get(remembered.doc).filter(|memory| !self.citations.are_gone(memory))?;
         let mut why = vec![self.why(remembered.concepts, 0, 0, false)];
         if let Some(path) = remembered.about {
             why.push(format!("applies to {}", redact(&path.printed())));
         }
         if let Some(older) = remembered.newer_than.and_then(|older| memories.get(older)) {
             why.push(format!("newer than {} and similar to it", older.source));
-        }
-        if remembered.stale {
-            why.push(STALE.to_owned());
         }
         let mut title = memory.title.clone();
         if let Some(contested) = &memory.contested {
@@ -170,6 +164,7 @@ impl Packer<'_> {
             blob: None,
             date: memory.date.as_ref().map(ToString::to_string),
             confidence: memory.confidence,
+            origin: self.origin(memory),
             title,
             text: memory.text.clone(),
             first_line: memory.first_line,
@@ -179,5 +174,14 @@ impl Packer<'_> {
             gain: 0.0,
             why: why.join("; "),
         })
+    }
+
+    /// Who wrote a memory, on which branch, and the state of the places that it cites.
+    fn origin(&self, memory: &Memory) -> String {
+        let mut origin: Vec<String> = memory.author.iter().map(|author| format!("by {author}")).collect();
+        origin.extend(memory.branch.iter().map(|branch| format!("on {branch}")));
+        let shown = memory.cites.iter().take(MAX_CITED);
+        origin.extend(shown.map(|cited| format!("cites {} ({})", cited.place(), self.citations.state(cited))));
+        origin.join(", ")
     }
 }

@@ -4,6 +4,7 @@ use muninn_base::RelPath;
 use muninn_index::Span;
 use muninn_repo_tools::Worktree;
 
+use crate::citations::Citations;
 use crate::item::Item;
 use crate::prior_context::{KnownLines, PriorContext};
 use crate::question::Question;
@@ -12,6 +13,7 @@ use crate::rank::Query;
 /// The inputs of packing.
 pub(crate) struct Packer<'a> {
     pub(crate) worktree: &'a Worktree,
+    pub(crate) citations: &'a Citations<'a>,
     pub(crate) max_file_bytes: u64,
     pub(crate) question: &'a Question,
     pub(crate) query: &'a Query,

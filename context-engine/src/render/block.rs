@@ -69,6 +69,7 @@ pub fn markdown(items: &[Item]) -> String {
         facts.extend(metis_title(item).map(str::to_owned));
         facts.extend(item.date.iter().cloned());
         facts.extend(item.confidence.map(|confidence| format!("confidence {confidence:.2}")));
+        facts.extend(Some(item.origin.clone()).filter(|origin| !origin.is_empty()));
         if !item.why.is_empty() {
             facts.push(item.why.clone());
         }
@@ -157,6 +158,9 @@ pub(crate) fn entry(item: &Item) -> String {
     if let Some(confidence) = item.confidence {
         let _ = write!(head, ", confidence {confidence:.2}");
     }
+    if !item.origin.is_empty() {
+        let _ = write!(head, ", {}", item.origin);
+    }
     if let Some(name) = metis_title(item) {
         let _ = write!(head, ", {name}");
     }
@@ -184,6 +188,7 @@ mod tests {
             blob: Some("ce013625030ba8dba906f756967f9e9ca394464a".to_owned()),
             date: None,
             confidence: None,
+            origin: String::new(),
             title: "fn a()".to_owned(),
             text: text.to_owned(),
             first_line: 1,

@@ -1,6 +1,7 @@
 //! The engine over real repositories: what it packs, what it refuses to pack, and what it survives.
 
 mod calibration;
+mod citations;
 mod exploring;
 mod first_question;
 mod freshness;

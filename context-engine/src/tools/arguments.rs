@@ -126,6 +126,7 @@ pub(super) fn read<A: DeserializeOwned>(
             Some("string") => text(call, parameter.names()).map(Value::from),
             Some("integer") => number(call, parameter.names()).map(Value::from),
             Some("boolean") => flag(call, parameter.names()).then_some(Value::Bool(true)),
+            Some("array") => list(call, parameter.names()).map(Value::from),
             Some("object") => object(call, parameter.names()).map(Value::from),
             _ => parameter.names().find_map(|name| call.get(name)).cloned(),
         };
@@ -171,6 +172,16 @@ fn object<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str
         _ => None,
     };
     names.into_iter().find_map(|name| call.get(name).and_then(object))
+}
+
+/// Returns the first list under one of these names. Another value that is not null counts as a list of it.
+fn list<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str>) -> Option<Vec<Value>> {
+    let list = |value: &Value| match value {
+        Value::Null => None,
+        Value::Array(values) => Some(values.clone()),
+        value => Some(vec![value.clone()]),
+    };
+    names.into_iter().find_map(|name| call.get(name).and_then(list))
 }
 
 /// Returns a whole number, also from a text.

@@ -109,7 +109,7 @@ impl ReadArguments {
     fn span(&self) -> (PathArgument, u32, u32) {
         let (path, lines) = match &self.path {
             PathArgument::Written(written) => {
-                let (path, lines) = with_lines(written);
+                let (path, lines) = repo_tools::split_lines(written);
                 (path.to_owned().into(), lines)
             }
             checked => (checked.clone(), None),
@@ -118,18 +118,6 @@ impl ReadArguments {
         let limited = self.limit.map(|count| first.saturating_add(count.max(1) - 1));
         let last = self.last.or(limited).or(lines.map(|(_, last)| last));
         (path, first, last.unwrap_or(u32::MAX))
-    }
-}
-
-/// Splits `src/a.rs:10-20` into the path and the lines.
-fn with_lines(written: &str) -> (&str, Option<(u32, u32)>) {
-    let Some((path, lines)) = written.rsplit_once(':') else {
-        return (written, None);
-    };
-    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
-    match (first.trim().parse(), last.trim().parse()) {
-        (Ok(first), Ok(last)) => (path, Some((first, last))),
-        _ => (written, None),
     }
 }
 

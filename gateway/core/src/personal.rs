@@ -122,6 +122,7 @@ fn item(found: FoundItem) -> Item {
         blob: None,
         date: Some(found.timestamp),
         confidence: None,
+        origin: String::new(),
         title: found.section.unwrap_or_default(),
         text: redact(&found.content).into_owned(),
         first_line: 0,

@@ -21,6 +21,6 @@ mod word_match;
 mod words;
 
 pub use memories::{Memories, MemoryCounts, Recalled};
-pub use options::{BlobLookup, RecallOptions};
+pub use options::{IsStale, RecallOptions};
 pub use sources::MemorySources;
 pub use word_match::WordMatch;

@@ -20,7 +20,7 @@ use super::rows::Rows;
 use super::sources::MemorySources;
 use super::types::Types;
 
-/// Factor on the score of a memory with no confidence, or with changed files. It orders memories that match equally
+/// Factor on the score of a memory with no confidence, or with a changed citation. It orders memories that match equally
 /// well and does not hide a single match.
 const DOUBTED: f32 = 0.7;
 
@@ -87,7 +87,7 @@ pub struct Recalled {
     pub cosine: f32,
     /// The cosine similarity to the nearest question that it answers, from 0 to 1; 0 without one.
     pub asked: f32,
-    /// Whether a cited file has changed.
+    /// Whether a cited content has changed.
     pub stale: bool,
 }
 

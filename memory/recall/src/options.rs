@@ -1,11 +1,12 @@
 //! Filters and limits of a recall.
 
 use muninn_base::RelPath;
+use muninn_team::citations::Citation;
 use muninn_team::memories::Memory;
 use muninn_team::records::Moment;
 
-/// Looks up the current blob id of a file, hexadecimal; `None` if there is no such file.
-pub type BlobLookup<'a> = &'a dyn Fn(&RelPath) -> Option<String>;
+/// Returns whether a cited content has changed.
+pub type IsStale<'a> = &'a dyn Fn(&Citation) -> bool;
 
 /// Filters of a recall. They apply before the best are selected; an empty list is no filter. Sections of knowledge have
 /// no type, date, task or session, so any of these filters excludes them.
@@ -26,13 +27,13 @@ pub struct RecallOptions<'a> {
     pub sessions: &'a [&'a str],
     /// Only records of this branch.
     pub branch: Option<&'a str>,
-    /// If given, memories whose cited files have changed are marked stale and ranked lower.
-    pub blob_of: Option<BlobLookup<'a>>,
+    /// If given, memories of which a cited content has changed are marked stale and ranked lower.
+    pub is_stale: Option<IsStale<'a>>,
 }
 
 impl Default for RecallOptions<'_> {
     fn default() -> Self {
-        Self { keep: 10, types: &[], since: None, task: None, paths: &[], sessions: &[], branch: None, blob_of: None }
+        Self { keep: 10, types: &[], since: None, task: None, paths: &[], sessions: &[], branch: None, is_stale: None }
     }
 }
 
@@ -64,12 +65,8 @@ impl RecallOptions<'_> {
             && (self.paths.is_empty() || self.paths.iter().any(about))
     }
 
-    /// Returns whether a cited file has changed.
+    /// Returns whether a cited content has changed.
     pub(super) fn stale(&self, memory: &Memory) -> bool {
-        let changed = |blob_of: BlobLookup<'_>| {
-            let mut cites = memory.cites.iter();
-            cites.any(|cited| blob_of(&cited.path).as_deref() != Some(cited.blob.as_str()))
-        };
-        self.blob_of.is_some_and(changed)
+        self.is_stale.is_some_and(|is_stale| memory.cites.iter().any(is_stale))
     }
 }

@@ -40,7 +40,7 @@ pub use input::{PlanInput, Segment};
 pub use judging::{Judge, JudgeOther, JudgeSetup};
 pub use layout::{ARCHIVE, PRUNED, RECONCILED, SESSIONS_ARCHIVE};
 pub use model::{ModelReport, Reconciler, ReconcilerLimits, control_pairs};
-pub use open::{FileChange, OpenConflict, file_change, open_conflicts};
+pub use open::{OpenConflict, open_conflicts};
 pub use options::ReconcileOptions;
 pub use plan::{Plan, Summary, plan};
 pub use prune::{Pruned, prune};

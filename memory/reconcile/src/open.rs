@@ -5,16 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use muninn_base::RelPath;
-use muninn_repo_tools::{Worktree, read_text};
-use muninn_team::records::{Body, Home, MAIN, Record, RecordStatus, Source, WithdrawnRecords, kinds};
+use muninn_team::records::{Body, Home, MAIN, Record, RecordStatus, WithdrawnRecords, kinds};
 
 use super::ReconcileError;
 use super::files::MemoryFiles;
 use super::pairs::open_pairs;
-
-/// Larger files count as changed.
-const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Maximum number of sides of a conflict: nobody can compare more. Further records are the sides of other conflicts.
 const MOST_SIDES: usize = 32;
@@ -29,20 +24,6 @@ pub struct OpenConflict {
     pub sides: Vec<Record>,
     /// The evidence that the newest side replaces all others, if there is evidence for each of them.
     pub proposal: Option<String>,
-}
-
-/// The change of a cited file since its record was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FileChange {
-    /// The content is the same.
-    Unchanged,
-    /// The content differs.
-    Changed,
-    /// The file does not exist or cannot be read.
-    Gone,
-    /// The record does not name the file's content.
-    Unknown,
 }
 
 impl OpenConflict {
@@ -151,18 +132,4 @@ fn grouped(pairs: Vec<Record>, status: &RecordStatus) -> Vec<(BTreeSet<String>, 
         (sides, pairs)
     });
     sorted.filter(|(_, pairs)| !pairs.is_empty()).collect()
-}
-
-/// Compares a cited file with its current content.
-pub fn file_change(worktree: &Worktree, source: &Source) -> FileChange {
-    let read = || {
-        let path = RelPath::new(&source.path).ok()?;
-        read_text(worktree, &path, MAX_FILE_BYTES).ok()
-    };
-    match (read(), &source.blob) {
-        (None, _) => FileChange::Gone,
-        (Some(_), None) => FileChange::Unknown,
-        (Some(file), Some(blob)) if file.blob.to_string() == *blob => FileChange::Unchanged,
-        (Some(_), Some(_)) => FileChange::Changed,
-    }
 }

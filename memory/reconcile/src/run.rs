@@ -8,6 +8,7 @@
 use std::{fs, io};
 
 use muninn_team::Store;
+use muninn_team::citations::CitationState;
 use muninn_team::records::{CONFLICTS, MAIN, Record, RecordFile, SESSIONS, Source, WithdrawnRecords};
 
 use super::error::ReconcileError;
@@ -16,7 +17,7 @@ use super::layout::RECONCILED;
 use super::options::ReconcileOptions;
 use super::setup::KEEPER;
 use super::step::StepHook;
-use super::{FileChange, Fold, JudgeSetup, ModelReport, PlanInput, Pruned, Segment, Summary, file_change, plan, prune};
+use super::{Fold, JudgeSetup, ModelReport, PlanInput, Pruned, Segment, Summary, plan, prune};
 
 /// The report of a run, or of a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,8 +56,9 @@ pub fn reconcile(
     let pruned = options.max_main_bytes.map(|most| {
         // Without a worktree no file counts as changed.
         let is_changed = |source: &Source| {
-            let worktree = store.home().worktree();
-            worktree.is_some_and(|worktree| file_change(worktree, source) != FileChange::Unchanged)
+            let state = |worktree| source.citation().map(|citation| citation.state(worktree, &|_| Vec::new()));
+            let is_same = |state| matches!(state, Some(CitationState::Unchanged | CitationState::Moved(_)));
+            store.home().worktree().is_some_and(|worktree| !is_same(state(worktree)))
         };
         // A withdrawn record can return, so it stays in main.
         let is_withdrawn = |record: &Record| before.withdrawn.has(&record.id);

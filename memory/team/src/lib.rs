@@ -3,6 +3,7 @@
 //! A [`Store`] keeps the records of a repository's sessions and of its branches. [`learn`] makes records of what an agent
 //! did.
 
+pub mod citations;
 #[cfg(any(test, feature = "fixture"))]
 #[expect(clippy::unwrap_used, reason = "only tests use it")]
 pub mod fixture;
@@ -14,6 +15,6 @@ pub mod records;
 pub mod store;
 
 pub use history::{HistoryEvent, history};
-pub use memories::{CitedFile, ConflictSide, Memory, MemoryKind};
+pub use memories::{ConflictSide, Memory, MemoryKind};
 pub use records::Home;
 pub use store::Store;

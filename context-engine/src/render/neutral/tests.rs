@@ -8,6 +8,7 @@ fn item(kind: ItemKind, source: &str, text: &str, why: &str) -> Item {
         blob: None,
         date: None,
         confidence: None,
+        origin: String::new(),
         title: source.to_owned(),
         text: text.to_owned(),
         first_line: 1,

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use muninn_reconcile::{FileChange, OpenConflict, file_change};
+use muninn_reconcile::OpenConflict;
 use muninn_repo_tools::Worktree;
+use muninn_team::citations::CitationState;
 use muninn_team::records::{Body, Record, kinds};
 use serde::Serialize;
 use serde_json::Number;
@@ -45,14 +46,17 @@ pub struct SideView {
     pub author: Option<String>,
     /// The confidence, from 0 to 1.
     pub confidence: Option<f64>,
-    pub files: Vec<CitedFile>,
+    pub files: Vec<CitedPlace>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct CitedFile {
+pub struct CitedPlace {
     pub path: String,
+    /// The lines, such as `10-20`; `None` for the whole file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<String>,
     /// The change since the memory was written.
-    pub today: FileChange,
+    pub today: CitationState,
 }
 
 impl ConflictView {
@@ -113,10 +117,14 @@ impl SideView {
             _ => (String::new(), None, Vec::new(), None, &None),
         };
         let origin = &record.origin;
-        let files = origin
-            .sources
-            .iter()
-            .map(|source| CitedFile { path: source.path.to_string(), today: file_change(worktree, source) });
+        let files = origin.sources.iter().map(|source| match source.citation() {
+            Some(citation) => CitedPlace {
+                path: citation.path.to_string(),
+                lines: citation.lines.map(|lines| format!("{}-{}", lines.first, lines.last)),
+                today: citation.state(worktree, &|_| Vec::new()),
+            },
+            None => CitedPlace { path: source.path.clone(), lines: None, today: CitationState::Gone },
+        });
         Self {
             id: record.id.clone(),
             text,

@@ -1,14 +1,13 @@
 //! Recall of what the team knows.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use muninn_base::RelPath;
 use muninn_base::ids::{self, IdError};
+use muninn_context_engine::{Citations, Engine};
 use muninn_ledger::rounded;
 use muninn_recall::{Memories, RecallOptions, Recalled, WordMatch};
-use muninn_repo_tools::{Worktree, read_text};
+use muninn_team::citations::{Citation, CitationState};
 use muninn_team::records::Moment;
 use muninn_team::{HistoryEvent, Memory, MemoryKind, history};
 use muninn_text::embed::StaticVectors;
@@ -17,8 +16,8 @@ use serde_json::{Value, json};
 use super::MemoryError;
 use crate::Workspace;
 
-/// Larger files count as changed.
-const MAX_FILE_BYTES: u64 = 4 << 20;
+/// Number of memories if none of them fits.
+const NEAREST: usize = 3;
 /// Memories with a lower score are returned only with [`LEAST_MATCH`].
 const LEAST_SCORE: f32 = 0.1;
 /// The least share of the question's words that a memory matches by similar words. Unlike the score, it does not depend on
@@ -46,6 +45,8 @@ pub struct RecallQuery {
     pub branch: Option<String>,
     /// Only superseded memories.
     pub superseded: bool,
+    /// Only memories of which all cited places are gone.
+    pub stale: bool,
     /// The most memories to return.
     pub limit: usize,
 }
@@ -55,8 +56,10 @@ pub struct RecalledMemory {
     pub memory: Memory,
     /// The share of the question's terms that the memory contains, from 0 to 1.
     pub score: f32,
-    /// Whether a cited file has changed since.
-    pub stale: bool,
+    /// Whether it is likely to answer the question. Memories that were asked for by id or without a question fit.
+    pub fits: bool,
+    /// The cited places, with what has become of them.
+    pub cites: Vec<(Citation, CitationState)>,
 }
 
 impl Workspace {
@@ -85,48 +88,79 @@ impl Workspace {
                 memories
             }
         };
-        let blobs = RefCell::new(HashMap::new());
-        let blob_of = |path: &RelPath| blob(engine.worktree(), &blobs, path);
         let task = query.task.as_deref().map(|part| task(&memories, part)).transpose()?;
         let types: Vec<&str> = query.types.iter().map(String::as_str).collect();
-        let options = RecallOptions {
-            keep: query.limit,
-            types: &types,
-            since: query.since.as_ref(),
-            task,
-            paths: &query.files,
-            branch: query.branch.as_deref(),
-            blob_of: Some(&blob_of),
-            ..RecallOptions::default()
-        };
-        let question = query.question.as_deref().map(str::trim);
-        if let Some(text) = question.filter(|text| !query.superseded && is_id(text))
-            && !matches!(named(&memories, text, &options), Ok(Some(_)) | Err(IdError::Ambiguous { .. }))
-            && let Some(store) = &self.memory
-            && let past = Memories::superseded(store.home(), &store.files()?)
-            && let Ok(Some(recalled)) = named(&past, text, &options)
-        {
-            return Ok(RecalledMemory::of(&past, &recalled).into_iter().collect());
-        }
-        let found = match question.filter(|question| !question.is_empty()) {
-            None => memories.newest(&options),
-            Some(text) => match named(&memories, text, &options)? {
-                Some(named) => vec![named],
-                None => {
-                    let words = StaticVectors::shared().map(|vectors| WordMatch::of_question(vectors, text));
-                    let matches = |recalled: &Recalled| {
-                        let memory = memories.get(recalled.doc)?;
-                        Some(words.as_ref()?.share(&memory.searched_text()) >= LEAST_MATCH)
-                    };
-                    let mut found = memories.recall(text, &options);
-                    found.retain(|recalled| recalled.score >= LEAST_SCORE || matches(recalled) == Some(true));
-                    found
-                }
-            },
-        };
-        let with_memory = found.iter().filter_map(|recalled| RecalledMemory::of(&memories, recalled));
-        Ok(with_memory.collect())
+        engine.with_citations(|citations| {
+            let is_stale = |citation: &Citation| citations.state(citation).is_stale();
+            let options = RecallOptions {
+                keep: if query.stale { usize::MAX } else { query.limit },
+                types: &types,
+                since: query.since.as_ref(),
+                task,
+                paths: &query.files,
+                branch: query.branch.as_deref(),
+                is_stale: Some(&is_stale),
+                ..RecallOptions::default()
+            };
+            let (memories, found) = self.found(engine, (&memories, citations), query, &options)?;
+            let of_memory = |(recalled, fits): &(Recalled, bool)| {
+                let memory = memories.get(recalled.doc)?.clone();
+                let states = memory.cites.iter().map(|citation| (citation.clone(), citations.state(citation)));
+                Some(RecalledMemory { score: recalled.score, fits: *fits, cites: states.collect(), memory })
+            };
+            Ok(found.iter().filter_map(of_memory).take(query.limit).collect())
+        })
     }
+
+    /// The memories that match, and the collection that they are in: the current one or, for the id of a superseded record,
+    /// that of the superseded ones.
+    fn found<'m>(
+        &self,
+        engine: &Engine,
+        (memories, citations): (&'m Arc<Memories>, &Citations<'_>),
+        query: &RecallQuery,
+        options: &RecallOptions<'_>,
+    ) -> Result<(Arc<Memories>, Vec<(Recalled, bool)>), MemoryError> {
+        let certain = |recalled: Recalled| (recalled, true);
+        let question = query.question.as_deref().map(str::trim).filter(|question| !question.is_empty());
+        let mut found = match question {
+            None => memories.newest(options).into_iter().map(certain).collect(),
+            Some(text) => {
+                if is_id(text)
+                    && !query.superseded
+                    && !matches!(named(memories, text, options), Ok(Some(_)) | Err(IdError::Ambiguous { .. }))
+                    && let Some(store) = &self.memory
+                    && let past = Memories::superseded(store.home(), &store.files()?)
+                    && let Ok(Some(recalled)) = named(&past, text, options)
+                {
+                    return Ok((Arc::new(past), vec![certain(recalled)]));
+                }
+                match named(memories, text, options)? {
+                    Some(named) => vec![certain(named)],
+                    None => near(engine, memories, text, options),
+                }
+            }
+        };
+        found.retain(|(recalled, _)| {
+            !query.stale || memories.get(recalled.doc).is_some_and(|memory| citations.are_gone(memory))
+        });
+        Ok((Arc::clone(memories), found))
+    }
+}
+
+/// The memories near a question: those that fit, or else the nearest.
+fn near(engine: &Engine, memories: &Memories, text: &str, options: &RecallOptions<'_>) -> Vec<(Recalled, bool)> {
+    let words = StaticVectors::shared().map(|vectors| WordMatch::of_question(vectors, text));
+    let matches = |recalled: &Recalled| {
+        let memory = memories.get(recalled.doc)?;
+        Some(words.as_ref()?.share(&memory.searched_text()) >= LEAST_MATCH)
+    };
+    let mut found = engine.recall(memories, text, options);
+    found.retain(|(recalled, fits)| *fits || recalled.score >= LEAST_SCORE || matches(recalled) == Some(true));
+    if found.iter().all(|(_, fits)| !fits) {
+        found.truncate(NEAREST);
+    }
+    found
 }
 
 impl Workspace {
@@ -138,8 +172,9 @@ impl Workspace {
 }
 
 impl RecalledMemory {
-    fn of(memories: &Memories, recalled: &Recalled) -> Option<Self> {
-        Some(Self { memory: memories.get(recalled.doc)?.clone(), score: recalled.score, stale: recalled.stale })
+    /// Whether a cited content has changed or is gone.
+    pub fn is_stale(&self) -> bool {
+        self.cites.iter().any(|(_, state)| state.is_stale())
     }
 
     /// The memory as JSON for programs.
@@ -168,7 +203,9 @@ impl RecalledMemory {
             "decided_by": memory.superseded.as_ref().and_then(|superseded| superseded.author.as_ref()),
             "decided_because": memory.superseded.as_ref().and_then(|superseded| superseded.reason.as_ref()),
             "superseded_by": memory.superseded.as_ref().and_then(|superseded| superseded.by.as_ref()),
-            "stale": self.stale,
+            "cites": self.cites.iter().map(cited_as_json).collect::<Vec<_>>(),
+            "stale": self.is_stale(),
+            "fits": self.fits,
             "score": rounded(self.score),
         })
     }
@@ -204,9 +241,11 @@ fn named(memories: &Memories, text: &str, options: &RecallOptions<'_>) -> Result
     }
 }
 
-/// The blob id of a file's present content, read once per recall.
-fn blob(worktree: &Worktree, known: &RefCell<HashMap<RelPath, Option<String>>>, path: &RelPath) -> Option<String> {
-    let mut known = known.borrow_mut();
-    let look = || Some(read_text(worktree, path, MAX_FILE_BYTES).ok()?.blob.to_string());
-    known.entry(path.clone()).or_insert_with(look).clone()
+/// A cited place and its state as JSON.
+fn cited_as_json((citation, state): &(Citation, CitationState)) -> Value {
+    let now = match state {
+        CitationState::Moved(place) => Some(place),
+        _ => None,
+    };
+    json!({"place": citation.place(), "state": state, "now": now})
 }

@@ -1,11 +1,11 @@
 //! Remembering and forgetting facts.
 
-use muninn_base::RelPath;
 use muninn_repo_tools::Worktree;
+use muninn_team::citations::{Citation, Place};
 use muninn_team::knowledge::metis::current_task;
 use muninn_team::learn::LearnContext;
 use muninn_team::memories::MOST_ANSWERS;
-use muninn_team::records::{Body, Origin, kinds};
+use muninn_team::records::{Body, Origin, Record, Source, kinds};
 use muninn_text::redact;
 use serde_json::Number;
 
@@ -22,13 +22,15 @@ const MAX_TEXT_BYTES: usize = 2 << 10;
 /// A fact that a person or an agent states.
 #[derive(Debug, Clone)]
 pub struct Fact {
-    /// The text. With the questions it has at most 2 KiB.
+    /// The text. With the reason and the questions it has at most 2 KiB.
     pub text: String,
     /// Questions that it answers, five at most, in words in which they may be asked.
     pub answers: Vec<String>,
     pub kind: FactKind,
-    /// The files that it is about, relative to the worktree's root.
-    pub files: Vec<String>,
+    /// The places that it is about, from the worktree's root: `src/a.rs`, or lines as `src/a.rs:10-20`.
+    pub cites: Vec<String>,
+    /// Why it is so.
+    pub reason: Option<String>,
     /// The task that it was learned in; `None` for the active Metis task.
     pub task: Option<String>,
     /// The confidence, from 0 to 1.
@@ -69,23 +71,27 @@ impl WritableMemory<'_> {
         if fact.answers.len() > MOST_ANSWERS {
             return Err(MemoryError::TooManyAnswers { most: MOST_ANSWERS });
         }
-        let bytes = text.len() + fact.answers.iter().map(String::len).sum::<usize>();
+        let reason = fact.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
+        let bytes = text.len() + reason.map_or(0, str::len) + fact.answers.iter().map(String::len).sum::<usize>();
         if bytes > MAX_TEXT_BYTES {
             return Err(MemoryError::TooLong { bytes, most: MAX_TEXT_BYTES });
         }
         let written = fact.answers.iter().map(|question| question.trim()).filter(|question| !question.is_empty());
         let written: Vec<&str> = written.collect();
         let answers: Vec<String> = written.iter().map(|question| redact(question).into_owned()).collect();
-        let files: Vec<RelPath> = fact.files.iter().map(|path| self.file(path)).collect::<Result<_, _>>()?;
+        let cites: Vec<Citation> = fact.cites.iter().map(|place| self.cite(place)).collect::<Result<_, _>>()?;
         let redacted = redact(text).into_owned();
-        let is_redacted = redacted != text || answers != written;
+        let because = reason.map(|reason| redact(reason).into_owned());
+        let is_redacted = redacted != text || answers != written || because.as_deref() != reason;
         let task = fact.task.clone().or_else(|| current_task(self.store.home().worktree()?));
-        let id = self.keep(
-            fact.session.as_deref().unwrap_or(BY_HAND),
-            self.body(fact, redacted, &files),
-            &files,
-            (task.map(|task| redact(&task).into_owned()), answers),
-        )?;
+        let body = self.body(fact, redacted, &cites);
+        let id = self.keep(fact.session.as_deref().unwrap_or(BY_HAND), body, |origin| Origin {
+            task: task.map(|task| redact(&task).into_owned()),
+            sources: cites.into_iter().map(Source::from).collect(),
+            reason: because,
+            answers,
+            ..origin
+        })?;
         self.flush()?;
         Ok(Kept { id, redacted: is_redacted })
     }
@@ -115,12 +121,12 @@ impl WritableMemory<'_> {
     pub fn forget(&self, part: &str) -> Result<String, MemoryError> {
         let id = self.store.record_id(part)?;
         let tombstone = Body::Tombstone(kinds::Tombstone { forget: id.clone() });
-        self.keep(BY_HAND, tombstone, &[], (None, Vec::new()))?;
+        self.keep(BY_HAND, tombstone, |origin| Origin { task: None, ..origin })?;
         self.flush()?;
         Ok(id)
     }
 
-    fn body(&self, fact: &Fact, text: String, files: &[RelPath]) -> Body {
+    fn body(&self, fact: &Fact, text: String, cites: &[Citation]) -> Body {
         let confidence = Number::from_f64(fact.confidence);
         let author = self.store.home().worktree().and_then(Worktree::author);
         let author = author.map(|author| redact(&author).into_owned());
@@ -128,7 +134,7 @@ impl WritableMemory<'_> {
             FactKind::Learning => Body::Learning(kinds::Learning { text, subject: None, confidence, author }),
             FactKind::Pattern => Body::Pattern(kinds::Pattern {
                 pattern: text,
-                entities: files.iter().map(ToString::to_string).collect(),
+                entities: cites.iter().map(|cited| cited.path.to_string()).collect(),
                 confidence,
                 author,
             }),
@@ -138,38 +144,28 @@ impl WritableMemory<'_> {
         }
     }
 
-    /// Keeps a record of a session and returns its id.
+    /// Keeps a record of a session, with its origin as `completed`, and returns its id.
     fn keep(
         &self,
         session: &str,
         body: Body,
-        files: &[RelPath],
-        (task, answers): (Option<String>, Vec<String>),
+        completed: impl FnOnce(Origin) -> Origin,
     ) -> Result<String, MemoryError> {
         let mut id = String::new();
         self.store.keep(session, None, |origin| {
-            let place = LearnContext {
-                home: self.store.home(),
-                clock: self.store.clock(),
-                origin: Origin { task, answers, ..origin },
-                with_text: true,
-            };
-            let mut record = place.record(body, files);
-            record.origin.stated = true;
+            let record = Record::new(body, Origin { stated: true, ..completed(origin) }, self.store.clock());
             id.clone_from(&record.id);
             vec![record]
         })?;
         Ok(id)
     }
 
-    /// A file of the worktree, by its path from the root.
-    fn file(&self, path: &str) -> Result<RelPath, MemoryError> {
-        let path = RelPath::new(path).map_err(|error| MemoryError::File(error.to_string()))?;
+    /// A place of the worktree with its current content.
+    fn cite(&self, written: &str) -> Result<Citation, MemoryError> {
+        let place = Place::parse(written)?;
         let Some(worktree) = self.store.home().worktree() else {
-            return Err(MemoryError::File(format!("{path} is in no worktree")));
+            return Err(MemoryError::NoFiles(written.to_owned()));
         };
-        let resolved = worktree.resolve(&path);
-        resolved.map_err(|error| MemoryError::File(error.to_string()))?;
-        Ok(path)
+        Ok(Citation::of(worktree, place)?)
     }
 }

@@ -1,6 +1,7 @@
 use muninn_base::ids::IdError;
 use muninn_repo_tools::ReferenceError;
 use muninn_team::Store;
+use muninn_team::citations::CiteError;
 use muninn_team::records::{Flushed, SESSIONS, SpoolError};
 use muninn_team::store::{Destination, RecordIdError};
 use thiserror::Error;
@@ -33,9 +34,12 @@ pub enum MemoryError {
         /// The limit.
         most: usize,
     },
-    /// A file of the fact is not in the worktree.
-    #[error("{0}")]
-    File(String),
+    /// A place of the fact cannot be cited.
+    #[error(transparent)]
+    Cite(#[from] CiteError),
+    /// A place of the fact, without a worktree.
+    #[error("{0} is in no worktree")]
+    NoFiles(String),
     /// No record's id, or several, contain the given part.
     #[error(transparent)]
     Id(#[from] IdError),

@@ -45,8 +45,11 @@ struct RememberArguments {
     /// two or three short questions that it answers, in other words than its own
     #[serde(default)]
     answers: Vec<String>,
-    /// a file that it is about
-    file: Option<String>,
+    /// places that show it: `src/a.rs:10-20`, or a whole file
+    #[serde(default)]
+    cites: Vec<String>,
+    /// why it is so
+    reason: Option<String>,
     /// true for something that was tried and does not work
     #[serde(default)]
     failure: bool,
@@ -79,7 +82,8 @@ pub(super) fn tools() -> [ClientTool; 2] {
             )
             .parameter("text", &["fact", "content", "note"])
             .parameter("answers", &["questions"])
-            .parameter("file", &["path", "file_path"])
+            .parameter("cites", &["file", "path", "file_path", "files", "sources"])
+            .parameter("reason", &["because", "why"])
             .parameter("failure", &["failed"])
             .answered(|session, arguments: RememberArguments| {
                 let memory = session.workspace.writable_memory().map_err(memory_error)?;
@@ -87,7 +91,8 @@ pub(super) fn tools() -> [ClientTool; 2] {
                     text: arguments.text,
                     answers: arguments.answers,
                     kind: if arguments.failure { FactKind::Failure } else { FactKind::Learning },
-                    files: arguments.file.into_iter().collect(),
+                    cites: arguments.cites,
+                    reason: arguments.reason,
                     task: None,
                     confidence: CONFIDENCE,
                     session: session.session.clone(),

@@ -15,6 +15,8 @@ use crate::cli::output;
 
 /// The most lines that are shown of a memory. JSON has all of them.
 const MAX_LINES: usize = 6;
+/// The most cited places that are shown of a memory.
+const MAX_CITED: usize = 3;
 
 /// Search records and knowledge pages; without a question, list the newest
 #[derive(Args)]
@@ -45,10 +47,13 @@ pub(crate) struct Recall {
     /// Only superseded memories, with the time until which they were valid
     #[arg(long)]
     superseded: bool,
+    /// Only memories of which all cited places are gone; they are in no prompt
+    #[arg(long)]
+    stale: bool,
     /// The most memories to show
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     limit: usize,
-    /// Print JSON: memories with id, kind, type, title, text, date, author, confidence, session, branch, task, files, conflict, until, superseded_by, decided_by, decided_because, stale, score
+    /// Print JSON: memories with id, kind, type, title, text, date, author, confidence, session, branch, task, files, conflict, until, superseded_by, decided_by, decided_because, cites, stale, fits, score
     #[arg(long)]
     json: bool,
 }
@@ -83,12 +88,16 @@ impl Recall {
             files: self.files,
             branch: self.branch,
             superseded: self.superseded,
+            stale: self.stale,
             limit: self.limit,
         })?;
         if self.json {
             let all: Vec<Value> = found.iter().map(RecalledMemory::as_json).collect();
             output::json(&json!({"memories": all}));
         } else {
+            if !found.is_empty() && found.iter().all(|recalled| !recalled.fits) {
+                output::line("nothing fits; nearest:");
+            }
             found.iter().for_each(|recalled| output::line(&text(recalled)));
             if let [named] = &found[..]
                 && !part.is_empty()
@@ -129,7 +138,8 @@ fn text(recalled: &RecalledMemory) -> String {
     about.extend(memory.branch.as_ref().map(|branch| format!("on {branch}")));
     let contested = memory.contested.as_ref();
     about.extend(contested.map(|contested| format!("contradicted by {}", contested.other)));
-    about.extend(recalled.stale.then(|| "its files have changed since".to_owned()));
+    let cited = recalled.cites.iter().take(MAX_CITED);
+    about.extend(cited.map(|(citation, state)| format!("cites {} ({state})", citation.place())));
     let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
     let mut text = output::sanitize(&format!("{}: {}{about}\n", memory.source, memory.title));
     let mut lines = memory.text.lines().filter(|line| !line.trim().is_empty());

@@ -14,7 +14,7 @@ use crate::cli::output;
 #[derive(Args)]
 #[command(after_help = examples(&[
     ("muninn remember \"Invoices are in cents\"", "A learning"),
-    ("muninn remember --file src/billing.rs \"Rounding is half up\"", "A learning about a file"),
+    ("muninn remember --cite src/billing.rs:40-52 \"Rounding is half up\"", "A learning about lines of a file"),
     ("muninn remember --type failure \"Upgrading to libfoo 3 breaks the parser\"", "Something that does not work"),
 ]))]
 pub(crate) struct Remember {
@@ -26,9 +26,12 @@ pub(crate) struct Remember {
     /// The type of the record
     #[arg(long = "type", value_enum, default_value_t = Kind::Learning)]
     kind: Kind,
-    /// A file that the fact is about; may be repeated
-    #[arg(long = "file", value_name = "PATH")]
-    files: Vec<String>,
+    /// A place that the fact is about: a file, or lines as src/billing.rs:10-20; may be repeated
+    #[arg(long = "cite", visible_alias = "file", value_name = "PLACE")]
+    cites: Vec<String>,
+    /// Why it is so
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
     /// The task in which it was learned [default: the active Metis task]
     #[arg(long, value_name = "ID")]
     task: Option<String>,
@@ -80,7 +83,8 @@ impl Remember {
             text: self.text,
             answers: self.answers,
             kind: self.kind.into(),
-            files: self.files,
+            cites: self.cites,
+            reason: self.reason,
             task: self.task,
             confidence: self.confidence,
             session: None,

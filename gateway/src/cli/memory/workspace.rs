@@ -13,7 +13,7 @@ impl From<MemoryError> for CliError {
             MemoryError::Empty | MemoryError::TooLong { .. } | MemoryError::TooManyAnswers { .. } => {
                 CliError::new(Exit::Usage, message)
             }
-            MemoryError::File(_) => CliError::new(Exit::NotFound, message),
+            MemoryError::Cite(_) | MemoryError::NoFiles(_) => CliError::new(Exit::NotFound, message),
             MemoryError::Head(_) | MemoryError::Spool(_) => CliError::new(Exit::Failure, message),
         };
         match hint {

@@ -3,7 +3,6 @@
 use std::io::IsTerminal as _;
 
 use muninn_core::{ConflictView, SideView};
-use muninn_reconcile::FileChange;
 
 use crate::cli::output::{sanitize, sanitize_line};
 
@@ -81,13 +80,8 @@ fn side(number: usize, name: &str, side: &SideView) -> String {
     field("session", side.session.clone());
     field("branch", side.branch.clone());
     for file in &side.files {
-        let now = match file.today {
-            FileChange::Unchanged => "unchanged",
-            FileChange::Changed => "changed since",
-            FileChange::Gone => "deleted",
-            FileChange::Unknown => "exists",
-        };
-        field("file", Some(format!("{} ({now})", file.path)));
+        let lines = file.lines.as_ref().map(|lines| format!(":{lines}")).unwrap_or_default();
+        field("file", Some(format!("{}{lines} ({})", file.path, file.today)));
     }
     lines.join("\n") + "\n"
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_context_engine::tools::{self, ReadArguments};
-use muninn_repo_tools::LineRange;
+use muninn_repo_tools::{LineRange, split_lines};
 
 use super::{Common, Opened, Paint, TIMEOUT, examples, finish, output};
 use crate::cli::CliError;
@@ -29,11 +29,12 @@ pub(crate) struct Read {
 impl Read {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let opened = Opened::open(common)?;
-        let (file, first, last) = split_lines(&self.file);
+        let (file, lines) = split_lines(&self.file);
+        let (first, last) = lines.unzip();
         let arguments = ReadArguments {
             path: opened.path(file)?.into(),
-            first: Some(first),
-            last: Some(last),
+            first,
+            last,
             limit: None,
             max_lines: Some(self.max),
             max_line_bytes: Some(LineRange::default().max_line_bytes),
@@ -50,40 +51,5 @@ impl Read {
         };
         output::print(&excerpt.lines.iter().map(line).collect::<String>());
         Ok(finish(&excerpt.cuts, false))
-    }
-}
-
-/// Splits `a.rs:10-20` into file, first and last line. Text after a colon that is not a line number is part of the name.
-fn split_lines(given: &str) -> (&str, u32, u32) {
-    let lines = |text: &str| -> Option<(u32, u32)> {
-        let (first, last) = match text.split_once('-') {
-            None => (text.parse().ok()?, text.parse().ok()?),
-            Some((first, "")) => (first.parse().ok()?, u32::MAX),
-            Some((first, last)) => (first.parse().ok()?, last.parse().ok()?),
-        };
-        Some((first, last))
-    };
-    match given.rsplit_once(':').and_then(|(file, text)| Some((file, lines(text)?))) {
-        Some((file, (first, last))) => (file, first, last),
-        None => (given, 1, u32::MAX),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn line_numbers_follow_a_colon() {
-        for (given, expected) in [
-            ("a.rs", ("a.rs", 1, u32::MAX)),
-            ("a.rs:7", ("a.rs", 7, 7)),
-            ("a.rs:7-9", ("a.rs", 7, 9)),
-            ("a.rs:7-", ("a.rs", 7, u32::MAX)),
-            ("odd:name", ("odd:name", 1, u32::MAX)),
-            ("odd:name:3", ("odd:name", 3, 3)),
-        ] {
-            assert_eq!(split_lines(given), expected, "{given}");
-        }
     }
 }

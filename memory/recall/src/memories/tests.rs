@@ -6,7 +6,7 @@ use muninn_team::records::MAIN;
 use muninn_text::embed::{EmbedError, StaticVectors};
 
 use super::*;
-use crate::BlobLookup;
+use crate::IsStale;
 
 impl Memories {
     /// Knowledge and records of a team, for recall by words alone.
@@ -120,15 +120,15 @@ fn doubt_and_staleness_lower_the_score_and_age_breaks_ties() {
             r#"{{"id":"4","type":"learning","text":"cache keys are hashed","ts":"2026-01-04T00:00:00Z",{source}}}"#
         ),
     ]);
-    let found_with = |blob_of: BlobLookup<'_>| {
-        let options = RecallOptions { blob_of: Some(blob_of), ..RecallOptions::default() };
+    let found_with = |is_stale: IsStale<'_>| {
+        let options = RecallOptions { is_stale: Some(is_stale), ..RecallOptions::default() };
         let stale: Vec<bool> = memories.recall("cache keys", &options).iter().map(|one| one.stale).collect();
         (ids(&memories, "cache keys", &options), stale)
     };
-    let changed = found_with(&|_| Some("b9".to_owned()));
+    let changed = found_with(&|_| true);
     assert_eq!(changed.0, ["2", "1", "3", "4"]);
     assert_eq!(changed.1, [false, false, false, true]);
-    let as_it_was = found_with(&|path| (path.as_str() == "src/a.rs").then(|| "b1".to_owned()));
+    let as_it_was = found_with(&|cited| cited.path.as_str() != "src/a.rs" || cited.blob.as_deref() != Some("b1"));
     assert_eq!(as_it_was.0, ["4", "2", "1", "3"]);
 }
 

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use muninn_base::RelPath;
 use serde::{Deserialize, Serialize};
 
 use super::conflict_side::ConflictSide;
+use crate::citations::Citation;
 use crate::records::{Moment, Superseded};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,14 +16,6 @@ pub enum MemoryKind {
     Record,
     /// An entry or an overview of the git journal.
     Journal,
-}
-
-/// A file that a memory cites, with its content at that time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CitedFile {
-    pub path: RelPath,
-    /// Its blob id, hexadecimal.
-    pub blob: String,
 }
 
 /// A memory, already redacted.
@@ -66,8 +58,8 @@ pub struct Memory {
     pub contested: Option<ConflictSide>,
     /// The end of validity of a superseded record.
     pub superseded: Option<Superseded>,
-    /// The cited files. The memory is stale once one of them has changed.
-    pub cites: Vec<CitedFile>,
+    /// The cited places.
+    pub cites: Vec<Citation>,
 }
 
 impl Memory {

@@ -11,5 +11,5 @@ mod skipped;
 pub use conflict_side::ConflictSide;
 pub use contested::ConflictPairs;
 pub use loaded::LoadedMemories;
-pub use memory::{CitedFile, Memory, MemoryKind};
+pub use memory::{Memory, MemoryKind};
 pub use record::{FILES_TOUCHED, MOST_ANSWERS};

@@ -1,11 +1,11 @@
 //! Records as memories: their text, redacted.
 
-use muninn_base::RelPath;
 use muninn_text::redact::redact;
 use serde_json::Number;
 
-use super::memory::{CitedFile, Memory, MemoryKind};
-use crate::records::{Body, Record, RecordFile, kinds};
+use super::memory::{Memory, MemoryKind};
+use crate::citations::Citation;
+use crate::records::{Body, Record, RecordFile, Source, kinds};
 
 /// Unknown members that can hold text, in the order in which they are shown.
 const TEXTS: [&str; 6] = ["text", "pattern", "learnings", "attempt", "outcome", "note"];
@@ -24,6 +24,7 @@ pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Opti
     let listed = about.into_iter().filter(|(_, names)| !names.is_empty());
     text.extend(listed.map(|(name, names)| format!("{name}: {}", names.join(", "))));
     let origin = &record.origin;
+    text.extend(origin.reason.iter().map(|reason| format!("reason: {reason}")));
     if text.is_empty() {
         return None;
     }
@@ -44,10 +45,7 @@ pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Opti
         id => id.to_owned(),
     };
     let kept = |text: &Option<String>| text.as_ref().map(|text| redact(name(text)).into_owned());
-    let cites = origin
-        .sources
-        .iter()
-        .filter_map(|source| Some(CitedFile { path: RelPath::new(&source.path).ok()?, blob: source.blob.clone()? }));
+    let cites = origin.sources.iter().filter_map(Source::citation).filter(|citation: &Citation| citation.blob.is_some());
     Some(Memory {
         kind: MemoryKind::Record,
         source: redact(&source).into_owned(),

@@ -13,7 +13,7 @@ use super::source::Source;
 /// A statement that was learned, decided or withdrawn: one line of a file.
 ///
 /// Members are written in this order: `id`, `ts`, `type`, the members of the type, `session`, `branch`, `commit`,
-/// `sources`, `answers`, `task`, `stated`, then unknown members as they were read.
+/// `sources`, `reason`, `answers`, `task`, `stated`, then unknown members as they were read.
 #[derive(Debug, Clone, Serialize)]
 pub struct Record {
     /// The id by which other records refer to this one. A ULID, unless another program wrote the line; empty if the
@@ -50,6 +50,9 @@ pub struct Origin {
     /// The files that the record is based on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
+    /// Why it is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Questions that it answers, in words that it need not contain.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<String>,
