@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use jiff::Timestamp;
 use muninn_base::RelPath;
 use muninn_index::{Companions, Field, FileRole, Snapshot, is_boilerplate};
 use muninn_recall::Memories;
@@ -44,6 +45,7 @@ pub(crate) struct LexicalInputs<'a> {
     /// The text that the conversation already contains.
     pub(crate) prior: &'a PriorContext,
     pub(crate) threshold: Option<f32>,
+    pub(crate) now: Timestamp,
     pub(crate) max_file_bytes: u64,
     pub(crate) tuning: Tuning,
     /// The prices for a map of places; `None` to pack code.
@@ -367,6 +369,7 @@ fn gather(
             code_cosine,
             lists,
             deadline: limits.deadline,
+            now: inputs.now,
         },
         (question, text),
         threshold,

@@ -408,6 +408,7 @@ impl Engine {
             memories: &memories,
             prior,
             threshold: *self.threshold.read(),
+            now: self.settings.clock.now(),
             max_file_bytes: self.settings.max_file_bytes,
             tuning: Tuning::default(),
             map: None,

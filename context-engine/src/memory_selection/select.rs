@@ -1,12 +1,14 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use jiff::{SignedDuration, Timestamp};
 use muninn_base::RelPath;
 use muninn_recall::{IsStale, Memories, RecallOptions, Recalled};
 use muninn_repo_tools::Worktree;
 use muninn_team::Memory;
 use muninn_team::citations::Citation;
 use muninn_team::learn::decisions::is_overheard;
+use muninn_team::records::Moment;
 use muninn_text::lexical::{DocId, Tokenizer};
 
 use super::abbreviations::Abbreviations;
@@ -41,6 +43,9 @@ const TIME_TO_JUDGE: Duration = Duration::from_secs(1);
 /// Record types that are written automatically, unless they have an author.
 const DERIVED: [&str; 3] = ["pattern", "failure", "session_summary"];
 
+/// The time after which a record that is written automatically is in no prompt, unless it is used or found again.
+const EXPIRY: SignedDuration = SignedDuration::from_hours(60 * 24);
+
 /// The inputs of a selection.
 #[derive(Clone, Copy)]
 pub(crate) struct MemoryInputs<'a> {
@@ -56,6 +61,7 @@ pub(crate) struct MemoryInputs<'a> {
     pub(crate) code_cosine: f32,
     pub(crate) lists: Lists,
     pub(crate) deadline: Instant,
+    pub(crate) now: Timestamp,
 }
 
 /// A file that a question is about.
@@ -96,7 +102,7 @@ pub(crate) fn select_memories<'a>(
     let least = if any_likely { beside } else { f32::INFINITY };
     let fitting = scored.into_iter().filter_map(|scored| {
         let probability = scored.probability();
-        let memory = memories.get(scored.recalled.doc)?;
+        let memory = memories.get(scored.recalled.doc).filter(|memory| !is_retired(memory, inputs.now))?;
         let is_attached = scored.about.is_some_and(|subject| scored.is_attached(memory, subject));
         (is_attached || probability >= least).then_some((is_attached || probability >= sure, probability, scored))
     });
@@ -149,6 +155,7 @@ pub(crate) fn judge(
         code_cosine,
         lists: Lists::ALL,
         deadline: Instant::now() + TIME_TO_JUDGE,
+        now: Timestamp::UNIX_EPOCH,
     };
     // With fewer memories the lead over others would be unknown.
     let wide = RecallOptions { keep: options.keep.max(CONSIDERED), ..*options };
@@ -265,6 +272,14 @@ impl Scored<'_> {
         let cites = memory.cites.iter().any(|cited| cited.path == *subject.path);
         cites && !is_derived(memory) && (subject.named || subject.best && self.concepts != 0)
     }
+}
+
+/// Returns whether no prompt carries a memory any more: agents did not use it, or it was written automatically and nobody
+/// used or repeated it for a while. It is still recalled.
+fn is_retired(memory: &Memory, now: Timestamp) -> bool {
+    let last = memory.date.iter().chain(&memory.uses.last_used).filter_map(Moment::timestamp).max();
+    let is_old = last.is_some_and(|last| now.duration_since(last) > EXPIRY);
+    memory.uses.is_retired() || is_derived(memory) && is_old
 }
 
 /// Returns whether a record is written automatically.

@@ -13,6 +13,7 @@ mod packing;
 mod prior_context;
 mod script;
 mod tools;
+mod uses;
 mod vectors;
 
 use std::ops::Deref;

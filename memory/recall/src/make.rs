@@ -62,6 +62,7 @@ impl Store {
         store.items.retain(|item| !status.is_forgotten(&item.source));
         for item in &mut store.items {
             item.superseded = status.superseded(&item.source).map(redacted);
+            item.uses = status.use_of(&item.source);
         }
         // A record that is in two files, as after a merge, counts once.
         let mut seen = HashSet::new();

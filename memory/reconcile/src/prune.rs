@@ -13,6 +13,8 @@ use muninn_team::records::{Body, Moment, Record, RecordStatus, Source, kinds};
 
 /// The value of a record that is no longer recalled, or adds nothing to others.
 const GONE: f32 = 0.0;
+/// The value of a record of the use of notes.
+const OF_USE: f32 = 0.05;
 /// In larger groups no single duplicate affects the confidence.
 const MANY: usize = 32;
 
@@ -76,6 +78,9 @@ impl<'a> RecordValues<'a> {
 
     /// The value of a record; `None` if the record must not be pruned.
     fn of_record(&self, record: &Record, is_changed: &dyn Fn(&Source) -> bool) -> Option<f32> {
+        if matches!(record.body, Body::Use(_)) {
+            return Some(OF_USE);
+        }
         let is_prunable = matches!(
             record.body,
             Body::ContextHit(_) | Body::Pattern(_) | Body::Learning(_) | Body::SessionSummary(_) | Body::Failure(_)

@@ -8,7 +8,7 @@ use muninn_text::redact::redact;
 use serde::Serialize;
 
 use crate::Store;
-use crate::records::{Body, Decision, Decisions, Moment, PRUNED, Record, RecordFile, RecordStatus, kinds, lines};
+use crate::records::{Body, Decision, Decisions, Moment, NoteUse, PRUNED, Record, RecordFile, RecordStatus, kinds, lines};
 use crate::store::RecordIdError;
 
 /// An event in the history of a record.
@@ -71,7 +71,34 @@ pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, RecordIdE
     // A conflict has the date of its newer side.
     let mut found: Vec<&Record> = records.values().filter(of_record).collect();
     found.sort_by_key(|record| (&record.ts, !mentioned(record).is_empty(), &record.id));
-    Ok(found.into_iter().filter_map(described).collect())
+    let last_use = found.iter().rev().find(|record| matches!(record.body, Body::Use(_)));
+    let uses = last_use.map(|last| use_event(last, &status.use_of(&id)));
+    let events: Vec<HistoryEvent> = found.into_iter().filter_map(described).chain(uses).collect();
+    Ok(events)
+}
+
+/// What became of a note in all prompts, as one event.
+fn use_event(last: &Record, of: &NoteUse) -> HistoryEvent {
+    let times = |count: u32| if count == 1 { "once".to_owned() } else { format!("{count} times") };
+    let mut text = format!("in a prompt {}", times(of.shown));
+    match &of.last_used {
+        Some(moment) => text.push_str(&format!(", last used on {}", moment.chars().take(10).collect::<String>())),
+        None => text.push_str(", never used"),
+    }
+    if of.contradicted > 0 {
+        text.push_str(&format!(", contradicted {}", times(of.contradicted)));
+    }
+    if of.is_retired() {
+        text.push_str(&format!("; no longer in prompts, after {} without use", times(of.unused)));
+    }
+    HistoryEvent {
+        date: last.ts.clone(),
+        event: last.body.kind().to_owned(),
+        id: last.id.clone(),
+        author: None,
+        branch: None,
+        text,
+    }
 }
 
 /// The ids of the records that a record is about.
@@ -86,6 +113,7 @@ fn mentioned(record: &Record) -> Vec<&str> {
         }
         Body::Decision(kinds::Decision { keep, drop, .. }) => keep.iter().chain(drop).map(String::as_str).collect(),
         Body::Tombstone(kinds::Tombstone { forget }) => vec![forget],
+        Body::Use(kinds::Use { shown, .. }) => shown.iter().map(String::as_str).collect(),
         _ => Vec::new(),
     }
 }

@@ -13,11 +13,14 @@ use muninn_base::RelPath;
 use muninn_ledger::{Receipt, Store as Receipts};
 use muninn_notebooks::personal::{Personal, SignalContext};
 use muninn_personal::reminders::is_prompt;
+use muninn_reconcile::Judge;
+use muninn_reconcile::judge::{Claim, FittedJudge, Relation};
 use muninn_session::{ToolEffects, answer, human_turn, identify, named_files, tool_effects};
 use muninn_team::learn::decisions::{Decision, Speaker, decisions};
-use muninn_team::learn::{Turn, summary};
+use muninn_team::Memory;
+use muninn_team::learn::{ShownNote, Turn, is_used, summary};
 use muninn_team::records::SpoolError;
-use muninn_wire::{Prompt, Role, WireFormat};
+use muninn_wire::{Prompt, Role, ToolPart, WireFormat};
 use serde_json::json;
 
 use super::answer::ObservedAnswer;
@@ -180,7 +183,10 @@ impl ReadRequest<'_> {
         let effects = self.effects(at);
         self.note_usage(at, &effects, false);
         self.signal(at, &effects);
-        let turn = Turn { terms, decisions: self.decisions(question, &self.answer(at)), ..self.turn(at, effects) };
+        let answer = self.answer(at);
+        let decisions = self.decisions(question, &answer);
+        let notes = self.notes(at, &answer, &decisions);
+        let turn = Turn { terms, decisions, notes, ..self.turn(at, effects) };
         self.request.keep_turn(self.name, &turn, &mark(&self.turns[..=at]))
     }
 
@@ -206,6 +212,8 @@ impl ReadRequest<'_> {
         if let Some(last) = whole.turns.last_mut() {
             last.terms = terms;
             last.decisions = self.decisions(question, last_answer.as_deref().unwrap_or_default());
+            // Without an answer nobody knows what the turn used.
+            last.notes = last_answer.as_deref().map(|text| self.notes(newest, text, &last.decisions)).unwrap_or_default();
         }
         if let (Some(text), Some(last)) = (last_answer, whole.answers.last_mut()) {
             *last = text;
@@ -293,6 +301,33 @@ impl ReadRequest<'_> {
         }
     }
 
+    /// What the agent did with the notes in a turn's prompt; nothing is said of a turn whose answer may be personal.
+    fn notes(&self, at: usize, answer: &str, decisions: &[Decision]) -> Vec<ShownNote> {
+        if self.is_personal(at) {
+            return Vec::new();
+        }
+        let question = &self.turns[at].1;
+        let receipt = usage::injected(self.receipts().unwrap_or_default(), question);
+        let shown: Vec<&str> = receipt.map(usage::notes).unwrap_or_default();
+        let Some(engine) = self.request.workspace.engine.as_ref().filter(|_| !shown.is_empty()) else {
+            return Vec::new();
+        };
+        let memories = engine.current_memories();
+        let messages = self.prompt.messages[self.messages(at)].iter();
+        let calls = messages.flat_map(|message| &message.tools).filter_map(|part| match part {
+            ToolPart::Call { arguments, .. } => Some(&**arguments),
+            ToolPart::Result { .. } => None,
+        });
+        let doings: String = calls.chain([answer]).collect::<Vec<_>>().join("\n");
+        let shown = memories.items().iter().filter(|memory| shown.contains(&&*memory.source));
+        let note = |memory: &Memory| ShownNote {
+            id: memory.source.clone(),
+            used: is_used(&memory.source, &memory.text, question, &doings),
+            contradicted: contradicts(decisions, memory),
+        };
+        shown.map(note).collect()
+    }
+
     /// Logs what happened in a turn, once.
     fn signal(&self, at: usize, effects: &ToolEffects) {
         let mark = || format!("{} {}", self.name, mark(&self.turns[..=at]));
@@ -348,6 +383,19 @@ impl ReadRequest<'_> {
         // If HEAD cannot be read, nothing is kept, and keeping reports it.
         decisions.unwrap_or_default()
     }
+}
+
+/// Whether one of these decisions contradicts a memory, by rules.
+fn contradicts(decisions: &[Decision], memory: &Memory) -> bool {
+    let Some(judge) = (!decisions.is_empty()).then(FittedJudge::shipped).and_then(Result::ok) else {
+        return false;
+    };
+    let relation = |decision: &Decision| judge.judge(&claim(&memory.text), &claim(&decision.text)).relation;
+    decisions.iter().any(|decision| relation(decision) == Relation::Contradicts)
+}
+
+fn claim(text: &str) -> Claim<'_> {
+    Claim { text, subject: None, files: &[] }
 }
 
 /// The human turns: the message index and the question of each.

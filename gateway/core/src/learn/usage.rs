@@ -26,6 +26,12 @@ pub(super) fn injected<'r>(receipts: &'r [Receipt], question: &str) -> Option<&'
     of_turn.find(|receipt| has_block(receipt))
 }
 
+/// The ids of the records that a block carries, in full or as a line.
+pub(super) fn notes(receipt: &Receipt) -> Vec<&str> {
+    let is_note = |item: &&ReceiptItem| matches!(&*item.kind, "memory" | "hint") && !item.source.contains(':');
+    receipt.items.iter().filter(is_note).map(|item| &*item.source).collect()
+}
+
 /// The receipt of the block of a turn with the effects of the turn, if it has any. While the turn's answer is unknown
 /// (`is_open`), it may still cite a file, so items that are unused so far stay unmarked.
 pub(super) fn marked(receipts: &[Receipt], question: &str, effects: &ToolEffects, is_open: bool) -> Option<Receipt> {

@@ -206,6 +206,7 @@ impl RecalledMemory {
             "cites": self.cites.iter().map(cited_as_json).collect::<Vec<_>>(),
             "stale": self.is_stale(),
             "fits": self.fits,
+            "uses": memory.uses,
             "score": rounded(self.score),
         })
     }

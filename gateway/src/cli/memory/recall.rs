@@ -53,7 +53,7 @@ pub(crate) struct Recall {
     /// The most memories to show
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     limit: usize,
-    /// Print JSON: memories with id, kind, type, title, text, date, author, confidence, session, branch, task, files, conflict, until, superseded_by, decided_by, decided_because, cites, stale, fits, score
+    /// Print JSON: memories with id, kind, type, title, text, date, author, confidence, session, branch, task, files, conflict, until, superseded_by, decided_by, decided_because, cites, stale, fits, uses, score
     #[arg(long)]
     json: bool,
 }
@@ -136,6 +136,7 @@ fn text(recalled: &RecalledMemory) -> String {
     about.extend(memory.author.as_ref().map(|author| format!("written by {author}")));
     about.extend(memory.confidence.map(|confidence| format!("confidence {}", rounded(confidence))));
     about.extend(memory.branch.as_ref().map(|branch| format!("on {branch}")));
+    about.extend(memory.uses.is_retired().then(|| "no longer in prompts, because it was not used".to_owned()));
     let contested = memory.contested.as_ref();
     about.extend(contested.map(|contested| format!("contradicted by {}", contested.other)));
     let cited = recalled.cites.iter().take(MAX_CITED);

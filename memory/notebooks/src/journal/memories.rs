@@ -7,6 +7,7 @@ use muninn_base::stamp::Stamp;
 use muninn_base::{Links, read_regular_text};
 use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, ObjectId};
 use muninn_team::memories::{LoadedMemories, Memory, MemoryKind};
+use muninn_team::records::NoteUse;
 use muninn_text::markdown::sections;
 use muninn_text::redact::redact;
 
@@ -190,6 +191,7 @@ fn memory(section: &PagePath, name: String, title: &str, text: &str) -> Memory {
         task: None,
         contested: None,
         superseded: None,
+        uses: NoteUse::default(),
         cites: Vec::new(),
     }
 }

@@ -5,6 +5,7 @@ use muninn_text::markdown::sections;
 
 use super::front::Front;
 use crate::memories::{Memory, MemoryKind};
+use crate::records::NoteUse;
 
 /// The common data of a text's sections.
 pub(super) struct SectionSource<'a> {
@@ -65,6 +66,7 @@ impl SectionSource<'_> {
                 task: None,
                 contested: None,
                 superseded: None,
+                uses: NoteUse::default(),
                 cites: Vec::new(),
             }
         });

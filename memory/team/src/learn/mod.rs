@@ -8,11 +8,13 @@
 pub mod budget;
 pub mod decisions;
 mod limits;
+mod notes;
 mod observed;
 pub mod summarize;
 mod turn;
 
 pub(super) use limits::{MAX_FILES, MOST_CONFIDENCE};
+pub use notes::{ShownNote, is_used};
 pub use observed::{query_hash, summary};
 pub use turn::{Failure, LearnContext, Turn};
 pub(super) use turn::{names, touched};

@@ -6,6 +6,7 @@ use muninn_text::redact::redact;
 use serde_json::Number;
 
 use super::limits::MAX_FILES;
+use super::notes::ShownNote;
 use super::turn::{Failure, LearnContext, Turn, names, touched};
 use crate::records::{Body, Origin, Record, Source, kinds};
 
@@ -29,10 +30,10 @@ const REPEATED: u64 = 2;
 const MAX_SOURCE_BYTES: u64 = 4 << 20;
 
 impl Turn {
-    /// Returns whether the turn has no actions and no decisions.
+    /// Returns whether the turn has no actions, no decisions and no notes.
     pub fn is_empty(&self) -> bool {
         let has_files = [&self.edited, &self.cited, &self.read].iter().any(|files| !files.is_empty());
-        !has_files && self.failures.is_empty() && self.decisions.is_empty()
+        !has_files && self.failures.is_empty() && self.decisions.is_empty() && self.notes.is_empty()
     }
 
     /// The records of the turn. A file counts once, with its most relevant use.
@@ -59,6 +60,7 @@ impl Turn {
             });
             records.push(context.record(body, edited));
         }
+        records.extend(self.uses().map(|body| context.record(body, &[])));
         records.extend(self.repeated().into_iter().map(|body| context.record(body, &[])));
         if context.with_text {
             let decided = self.decisions.iter().map(|decision| context.record(decision.body(), &decision.files));
@@ -76,6 +78,19 @@ impl Turn {
             files: names(files),
             relevance: Number::from_f64(relevance),
         })
+    }
+
+    /// What became of the notes in the prompt.
+    fn uses(&self) -> Option<Body> {
+        let ids = |wanted: &dyn Fn(&ShownNote) -> bool| {
+            self.notes.iter().filter(|note| wanted(note)).map(|note| note.id.clone()).collect()
+        };
+        let of = kinds::Use {
+            shown: ids(&|_| true),
+            used: ids(&|note| note.used),
+            contradicted: ids(&|note| note.contradicted),
+        };
+        (!self.notes.is_empty()).then_some(Body::Use(of))
     }
 
     /// Failures that occurred more than once.

@@ -3,6 +3,7 @@ use muninn_text::redact::redact;
 
 use super::decisions::Decision;
 use super::limits::MAX_FILES;
+use super::notes::ShownNote;
 use crate::records::{Home, Origin};
 
 /// An agent's actions in one human turn.
@@ -21,6 +22,8 @@ pub struct Turn {
     pub failures: Vec<Failure>,
     /// Decisions that the question or the answer states.
     pub decisions: Vec<Decision>,
+    /// The notes that the turn's prompt carried.
+    pub notes: Vec<ShownNote>,
 }
 
 /// A failed attempt.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::conflict_side::ConflictSide;
 use crate::citations::Citation;
-use crate::records::{Moment, Superseded};
+use crate::records::{Moment, NoteUse, Superseded};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MemoryKind {
@@ -58,6 +58,8 @@ pub struct Memory {
     pub contested: Option<ConflictSide>,
     /// The end of validity of a superseded record.
     pub superseded: Option<Superseded>,
+    /// What became of it in prompts.
+    pub uses: NoteUse,
     /// The cited places.
     pub cites: Vec<Citation>,
 }

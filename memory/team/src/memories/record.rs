@@ -5,7 +5,7 @@ use serde_json::Number;
 
 use super::memory::{Memory, MemoryKind};
 use crate::citations::Citation;
-use crate::records::{Body, Record, RecordFile, Source, kinds};
+use crate::records::{Body, NoteUse, Record, RecordFile, Source, kinds};
 
 /// Unknown members that can hold text, in the order in which they are shown.
 const TEXTS: [&str; 6] = ["text", "pattern", "learnings", "attempt", "outcome", "note"];
@@ -68,6 +68,7 @@ pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Opti
         session: kept(&origin.session),
         branch: kept(&origin.branch),
         task: kept(&origin.task),
+        uses: NoteUse::default(),
         cites: cites.collect(),
     })
 }
@@ -119,7 +120,8 @@ fn record_text(record: &Record) -> RecordText {
         | Body::Decision(_)
         | Body::Reconciled(_)
         | Body::Run(_)
-        | Body::Compared(_) => return RecordText::default(),
+        | Body::Compared(_)
+        | Body::Use(_) => return RecordText::default(),
     };
     record_text.texts.extend(TEXTS.iter().flat_map(|name| record.unknown_texts(name)));
     record_text

@@ -206,6 +206,16 @@ kinds! {
         run: String,
     }
 
+    /// What became of the notes that a prompt carried. A note is a record that others can refer to.
+    "use" => Use {
+        /// Ids of the notes in the prompt, in full or as a line.
+        shown: Vec<String>,
+        /// Ids of those that the agent used.
+        used: Vec<String>,
+        /// Ids of those that a decision of the turn contradicts.
+        contradicted: Vec<String>,
+    }
+
     /// A deleted record.
     "tombstone" => Tombstone {
         /// The deleted record's id.

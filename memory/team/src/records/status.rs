@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::decisions::Decisions;
 use super::kinds::{self, Body};
+use super::note_use::{NoteUse, NoteUses};
 use super::record::Record;
 use super::same::{Links, Representatives, ordered};
 use super::superseded::Superseded;
@@ -16,6 +17,7 @@ pub struct RecordReferences {
     /// Ids of deleted records.
     forgotten: Vec<String>,
     superseded: HashMap<String, Superseded>,
+    uses: NoteUses,
 }
 
 /// The status of records: which are recalled, and which represent others. It covers all files.
@@ -31,6 +33,8 @@ pub struct RecordStatus {
     /// Pairs of records that a person kept both, by their representatives.
     both: HashSet<(String, String)>,
     links: Links,
+    /// What became of notes in prompts, by their representatives.
+    uses: HashMap<String, NoteUse>,
 }
 
 impl RecordReferences {
@@ -40,6 +44,7 @@ impl RecordReferences {
         self.decisions.take(record);
         match &record.body {
             Body::Tombstone(kinds::Tombstone { forget }) => self.forgotten.push(forget.clone()),
+            Body::Use(of) => self.uses.take(record, of),
             Body::Supersedes(kinds::Supersedes { older, newer, since, reason }) => self.supersede(
                 older.clone(),
                 Superseded {
@@ -76,6 +81,7 @@ impl RecordReferences {
         self.links.extend(other.links);
         self.decisions.extend(other.decisions);
         self.forgotten.extend(other.forgotten);
+        self.uses.extend(other.uses);
         for (older, superseded) in other.superseded {
             self.supersede(older, superseded);
         }
@@ -98,7 +104,8 @@ impl RecordReferences {
                 both.extend(others.map(|other| ordered(same.kept(one), same.kept(other))));
             }
         }
-        RecordStatus { forgotten, dropped, both, same, superseded: self.superseded, links: self.links }
+        let uses = self.uses.by_note(&same);
+        RecordStatus { forgotten, dropped, both, same, superseded: self.superseded, links: self.links, uses }
     }
 }
 
@@ -133,6 +140,11 @@ impl RecordStatus {
     /// Returns whether the record is dropped or superseded. Recall can still return its duplicates.
     pub fn is_gone(&self, id: &str) -> bool {
         self.is_dropped(id) || self.superseded.contains_key(id)
+    }
+
+    /// What became of a note in prompts.
+    pub fn use_of(&self, id: &str) -> NoteUse {
+        self.uses.get(self.kept(id)).cloned().unwrap_or_default()
     }
 
     /// Returns whether two records are known to be duplicates or both true.
