@@ -1,10 +1,12 @@
 //! The engine: one index over one worktree, shared by all requests.
 
+mod actions;
 mod deep;
 mod keep_up;
 mod memories;
 mod questions;
 mod state;
 
+pub use actions::Action;
 pub(super) use state::State;
 pub use state::{Engine, EngineSettings};

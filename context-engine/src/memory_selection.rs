@@ -11,4 +11,4 @@ mod places;
 mod probability;
 mod select;
 
-pub(crate) use select::{JudgedMemory, MemoryInputs, judge, select_memories};
+pub(crate) use select::{JudgedMemory, MemoryInputs, is_derived, is_retired, judge, select_memories};

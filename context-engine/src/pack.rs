@@ -11,6 +11,6 @@ mod map;
 mod memories;
 mod packer;
 
-pub(crate) use memories::{MAX_MEMORIES, MemoryCandidate};
+pub(crate) use memories::{MAX_MEMORIES, MemoryCandidate, memory_item};
 pub(crate) use packer::{DeadlineExceeded, Packed, Packer};
 pub(super) use packer::{FileContent, PackFile, Pick};

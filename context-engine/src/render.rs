@@ -10,7 +10,7 @@ mod fence;
 mod neutral;
 mod sources;
 
-pub use block::{CLOSE, OPEN, block, block_after, markdown};
+pub use block::{CLOSE, OPEN, block, block_after, markdown, note_block};
 pub(crate) use block::{entry, is_listed, lists, opening, short_id};
 pub(crate) use fence::fence;
 pub(super) use fence::fenced;

@@ -73,6 +73,7 @@ mod map;
 mod mcp;
 #[cfg(target_os = "linux")]
 mod mcp_daemon;
+mod notes;
 mod past_sessions;
 mod paths;
 mod personal;

@@ -265,12 +265,12 @@ fn init_enables_it_in_the_users_file_and_install_adds_its_hooks() {
     let offered = env.stdout_of(&root, &["init"]);
     assert!(offered.contains("`muninn init --worklog`"), "{offered}");
     let hooks = || env.stdout_of(&root, &["install", "claude-code", "--with", "hooks", "--dry-run"]);
-    assert!(!hooks().contains("PreToolUse"));
+    assert!(!hooks().contains("PostToolUse"));
     env.stdout_of(&root, &["init", "--worklog"]);
     env.stdout_of(&root, &["worklog", "start", "x"]);
     assert!(root.join("JOURNAL.md").exists());
     let hooks = hooks();
-    assert!(hooks.contains("PreToolUse") && hooks.contains("PostToolUseFailure"), "{hooks}");
+    assert!(hooks.contains("\"PostToolUse\"") && hooks.contains("PostToolUseFailure"), "{hooks}");
     let refused = root.join(".muninn/config.toml");
     std::fs::write(&refused, "[worklog]\nenabled = true\n").unwrap();
     let checked = env.run(&root, &["config", "check"]);

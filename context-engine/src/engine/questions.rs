@@ -250,6 +250,11 @@ impl Engine {
         snapshot.map(|snapshot| lexical::terms(&snapshot, question)).unwrap_or_default()
     }
 
+    /// Returns whether there is an index.
+    pub fn is_indexed(&self) -> bool {
+        self.state().snapshot.is_some()
+    }
+
     /// Returns whether the current index has this file. Ignored files and secrets are never indexed.
     pub fn has_file(&self, path: &RelPath) -> bool {
         let snapshot = self.state().snapshot;

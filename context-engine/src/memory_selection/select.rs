@@ -276,14 +276,14 @@ impl Scored<'_> {
 
 /// Returns whether no prompt carries a memory any more: agents did not use it, or it was written automatically and nobody
 /// used or repeated it for a while. It is still recalled.
-fn is_retired(memory: &Memory, now: Timestamp) -> bool {
+pub(crate) fn is_retired(memory: &Memory, now: Timestamp) -> bool {
     let last = memory.date.iter().chain(&memory.uses.last_used).filter_map(Moment::timestamp).max();
     let is_old = last.is_some_and(|last| now.duration_since(last) > EXPIRY);
     memory.uses.is_retired() || is_derived(memory) && is_old
 }
 
 /// Returns whether a record is written automatically.
-fn is_derived(memory: &Memory) -> bool {
+pub(crate) fn is_derived(memory: &Memory) -> bool {
     let is_automatic = |kind: &str| DERIVED.contains(&kind);
     match memory.author.as_deref() {
         Some(author) => is_overheard(author),

@@ -7,6 +7,7 @@ use muninn_text::lexical::DocId;
 use muninn_text::redact;
 
 use super::{Packed, Packer};
+use crate::citations::Citations;
 use crate::cost::measure;
 use crate::item::{Item, ItemKind};
 use crate::render;
@@ -149,39 +150,44 @@ impl Packer<'_> {
         if let Some(older) = remembered.newer_than.and_then(|older| memories.get(older)) {
             why.push(format!("newer than {} and similar to it", older.source));
         }
-        let mut title = memory.title.clone();
-        if let Some(contested) = &memory.contested {
-            title.push_str(DISPUTED);
-            why.push(format!("contradicted by {}, see `muninn conflicts`", contested.other));
-        }
-        why.retain(|reason| !reason.is_empty());
-        Some(Item {
-            kind: match memory.kind {
-                MemoryKind::Knowledge | MemoryKind::Journal => ItemKind::Knowledge,
-                MemoryKind::Record => ItemKind::Memory,
-            },
-            source: memory.source.clone(),
-            blob: None,
-            date: memory.date.as_ref().map(ToString::to_string),
-            confidence: memory.confidence,
-            origin: self.origin(memory),
-            title,
-            text: memory.text.clone(),
-            first_line: memory.first_line,
-            language: "markdown",
-            tokens: 0,
-            score: remembered.score,
-            gain: 0.0,
-            why: why.join("; "),
-        })
+        Some(memory_item(memory, self.citations, (remembered.score, why)))
     }
+}
 
-    /// Who wrote a memory, on which branch, and the state of the places that it cites.
-    fn origin(&self, memory: &Memory) -> String {
-        let mut origin: Vec<String> = memory.author.iter().map(|author| format!("by {author}")).collect();
-        origin.extend(memory.branch.iter().map(|branch| format!("on {branch}")));
-        let shown = memory.cites.iter().take(MAX_CITED);
-        origin.extend(shown.map(|cited| format!("cites {} ({})", cited.place(), self.citations.state(cited))));
-        origin.join(", ")
+/// A memory as an item, with these reasons.
+pub(crate) fn memory_item(memory: &Memory, citations: &Citations<'_>, (score, mut why): (f32, Vec<String>)) -> Item {
+    let mut title = memory.title.clone();
+    if let Some(contested) = &memory.contested {
+        title.push_str(DISPUTED);
+        why.push(format!("contradicted by {}, see `muninn conflicts`", contested.other));
     }
+    why.retain(|reason| !reason.is_empty());
+    Item {
+        kind: match memory.kind {
+            MemoryKind::Knowledge | MemoryKind::Journal => ItemKind::Knowledge,
+            MemoryKind::Record => ItemKind::Memory,
+        },
+        source: memory.source.clone(),
+        blob: None,
+        date: memory.date.as_ref().map(ToString::to_string),
+        confidence: memory.confidence,
+        origin: origin(memory, citations),
+        title,
+        text: memory.text.clone(),
+        first_line: memory.first_line,
+        language: "markdown",
+        tokens: 0,
+        score,
+        gain: 0.0,
+        why: why.join("; "),
+    }
+}
+
+/// Who wrote a memory, on which branch, and the state of the places that it cites.
+fn origin(memory: &Memory, citations: &Citations<'_>) -> String {
+    let mut origin: Vec<String> = memory.author.iter().map(|author| format!("by {author}")).collect();
+    origin.extend(memory.branch.iter().map(|branch| format!("on {branch}")));
+    let shown = memory.cites.iter().take(MAX_CITED);
+    origin.extend(shown.map(|cited| format!("cites {} ({})", cited.place(), citations.state(cited))));
+    origin.join(", ")
 }

@@ -125,10 +125,12 @@ pub enum PlaceError {
 }
 
 /// The events for which Muninn's hook does something. The client starts a process for each.
-const EVENTS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd"];
-/// Those of the worklog, with the tools that they are for. Each call of such a tool costs two processes.
-const WORKLOG_EVENTS: [&str; 3] = ["PreToolUse", "PostToolUse", "PostToolUseFailure"];
-const WORKLOG_TOOLS: &str = "Bash|Edit|Write|MultiEdit|NotebookEdit|apply_patch";
+const EVENTS: [&str; 5] = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PreCompact", "SessionEnd"];
+/// Those of the worklog.
+const WORKLOG_EVENTS: [&str; 2] = ["PostToolUse", "PostToolUseFailure"];
+/// The tools whose calls Muninn looks at, by their events. Each call costs a process, and another one with a worklog.
+const TOOL_EVENTS: [&str; 3] = ["PreToolUse", "PostToolUse", "PostToolUseFailure"];
+const TOOLS: &str = "Bash|Edit|Write|MultiEdit|NotebookEdit|apply_patch";
 
 impl Setup {
     /// The settings that connect a client. `root` is the repository of [`Scope::Project`], `binary` the absolute path of
@@ -224,8 +226,8 @@ impl Setup {
                 let line = format!("{} hook {event} --client {name}", quoted(binary));
                 json!({"type": "command", "command": line, "timeout": 5})
             };
-            let group = if WORKLOG_EVENTS.contains(event) {
-                json!({"matcher": WORKLOG_TOOLS, "hooks": [command]})
+            let group = if TOOL_EVENTS.contains(event) {
+                json!({"matcher": TOOLS, "hooks": [command]})
             } else {
                 json!({"hooks": [command]})
             };

@@ -167,7 +167,7 @@ impl ConfiguredEmbedder {
     }
 
     /// Whether nobody has installed what is used if it is there.
-    fn is_missing(&self) -> bool {
+    pub fn is_missing(&self) -> bool {
         let directory = || Some(paths::models_dir().ok()?.join(model::minilm().name));
         matches!(self.kind, Kind::MiniLm { is_wanted: false })
             && directory().is_none_or(|directory| !directory.exists())

@@ -25,6 +25,7 @@ use muninn_wire::{Prompt, WireFormat};
 use super::deep::{DeepLane, ProgressSender};
 use super::hook_session::{HookSession, HookTool, HookTurn};
 use super::learn::{ObservedRequest, Observing};
+use super::local::LocalReply;
 use super::turn::{PlanRequest, millis, new_receipt, plan};
 use super::worklog::{SessionWorklog, ToolOutcome, handover_text, logged};
 use super::{App, Workspace};
@@ -35,7 +36,7 @@ const MOST_CHARACTERS: usize = 8_000;
 /// truncates the text of a hook above 2,500.
 const WINDOW: u32 = 8_000;
 /// The number of newest receipts that are searched for requests of the session.
-const RECENT: usize = 400;
+pub(super) const RECENT: usize = 400;
 /// The format of a hook's receipt, beside those of requests.
 pub(super) const FORMAT: &str = "hook";
 
@@ -99,11 +100,16 @@ impl App {
         block
     }
 
-    /// The reason to hold a call of a tool.
-    pub(super) async fn before_tool(self: &Arc<Self>, tool: HookTool) -> Option<String> {
-        let worklog = self.worklog_of(&tool.session).await?;
-        let held = blocking(move || logged(worklog.hold(tool.session.session.as_deref(), &tool.call))).await;
-        held.flatten()
+    /// The reason to hold a call of a tool, or the notes about what it touches.
+    pub(super) async fn before_tool(self: &Arc<Self>, tool: HookTool) -> LocalReply {
+        if let Some(worklog) = self.worklog_of(&tool.session).await {
+            let (session, call) = (tool.session.session.clone(), tool.call.clone());
+            let held = blocking(move || logged(worklog.hold(session.as_deref(), &call))).await;
+            if let Some(reason) = held.flatten() {
+                return LocalReply::Hold(reason);
+            }
+        }
+        self.notes_before(&tool).await.into()
     }
 
     /// What the agent is to be told after a call of a tool.
@@ -219,7 +225,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Option<T> + Send + '
 }
 
 /// The conversation so far. Without a readable transcript, the prompt stands alone.
-fn transcript_of(session: &HookSession) -> Transcript {
+pub(super) fn transcript_of(session: &HookSession) -> Transcript {
     match &session.transcript {
         Some(path) => Transcript::read(session.client, path).unwrap_or_else(|error| {
             tracing::warn!("{}", muninn_base::with_causes(&error));

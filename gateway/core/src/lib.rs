@@ -7,6 +7,7 @@
 
 mod balance;
 mod comparison;
+mod action_notes;
 mod context_model;
 mod decide;
 mod decision;

@@ -21,7 +21,7 @@ pub enum LocalRequest {
     HookTurn(HookTurn),
     /// A session ends, or is compacted: its last turn is learned from.
     HookEnd(HookSession),
-    /// A tool is about to be called: answered with a reason to hold the call, or with nothing.
+    /// A tool is about to be called: answered with a reason to hold the call, with notes about what it touches, or with nothing.
     HookBeforeTool(HookTool),
     /// A tool was called: answered with what the agent is to be told.
     HookAfterTool(HookTool, ToolOutcome),
@@ -78,9 +78,7 @@ impl App {
                 self.end_session(&session).await;
                 LocalReply::Nothing
             }
-            LocalRequest::HookBeforeTool(tool) => {
-                self.before_tool(tool).await.map_or(LocalReply::Nothing, LocalReply::Hold)
-            }
+            LocalRequest::HookBeforeTool(tool) => self.before_tool(tool).await,
             LocalRequest::HookAfterTool(tool, outcome) => self.after_tool(tool, outcome).await.into(),
             LocalRequest::Tools { directory, request } => LocalReply::Tools(self.call_tools(&directory, request).await),
         }

@@ -91,7 +91,7 @@ impl App {
 }
 
 impl Workspace {
-    fn load_stored(&self) {
+    pub(super) fn load_stored(&self) {
         if self.engine.as_ref().is_some_and(|engine| engine.has_stored_index())
             && let Err(error) = self.refresh(&())
         {

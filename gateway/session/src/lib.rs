@@ -22,4 +22,4 @@ pub use identity::{Identity, identify, kept_session, session_id};
 pub use mode::{CONTEXT, Mode};
 pub use reads::reads;
 pub use side_request::{SideRequest, side_request};
-pub use tool_effects::{AnsweredCall, ReachedFile, ToolEffects, answered_calls, named_files, tool_effects};
+pub use tool_effects::{AnsweredCall, ReachedFile, ToolEffects, answered_calls, named_file, named_files, tool_effects};

@@ -220,17 +220,25 @@ pub fn named_files(
     (root, claimed): (&Path, &[String]),
     is_there: &dyn Fn(&RelPath) -> bool,
 ) -> Vec<RelPath> {
-    let resolver = PathResolver { root, claimed };
     let words = text.split(|c: char| c.is_whitespace() || "()[]{}<>\"'`,;*|\u{2014}".contains(c));
     let like_paths = words.map(path_in).filter(|word| word.contains('.') || word.contains('/'));
     let mut files = Vec::new();
     for word in like_paths.take(MOST_WORDS) {
-        let named = NamedFile { path: word.to_owned(), directory: None, file_use: FileUse::Mentioned };
-        if let Some(path) = resolver.resolve(&named).into_iter().find(|path| is_there(path)) {
+        if let Some(path) = named_file(word, (root, claimed), is_there) {
             push_new(&mut files, path);
         }
     }
     files
+}
+
+/// The file for which `is_there` holds that a path names. `claimed`: as in [`tool_effects`].
+pub fn named_file(
+    path: &str,
+    (root, claimed): (&Path, &[String]),
+    is_there: &dyn Fn(&RelPath) -> bool,
+) -> Option<RelPath> {
+    let named = NamedFile { path: path.to_owned(), directory: None, file_use: FileUse::Mentioned };
+    PathResolver { root, claimed }.resolve(&named).into_iter().find(is_there)
 }
 
 /// The path in a word, without line numbers and punctuation.

@@ -5,14 +5,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use muninn_base::{add_missing_lines, with_causes};
+use muninn_base::{Supervisor, add_missing_lines, with_causes};
 use muninn_clients::set_key;
 use muninn_config::paths;
+use muninn_core::ConfiguredEmbedder;
 use muninn_reconcile::SETUP;
 use muninn_repo_tools::{DiscoverError, Worktree};
 use muninn_team::knowledge::PLACEHOLDER;
 use muninn_team::records::{ATTRIBUTES, SESSIONS};
 
+use super::model::MODEL_OFFER;
 use super::{CliError, Common, Exit, examples, output};
 
 /// Create .muninn/ in this repository, and print how to connect each client
@@ -102,6 +104,9 @@ impl Init {
             enable_worklog(common)?;
         } else if !config.worklog.enabled {
             output::line("no worklog is kept; `muninn init --worklog` enables it (docs/worklog.md)");
+        }
+        if ConfiguredEmbedder::new(&config, &Supervisor::default()).is_missing() {
+            output::line(MODEL_OFFER);
         }
         output::print(&client_setup(&format!("http://{}", config.listen)));
         Ok(ExitCode::SUCCESS)

@@ -90,6 +90,11 @@ impl Workspace {
         };
         let task = query.task.as_deref().map(|part| task(&memories, part)).transpose()?;
         let types: Vec<&str> = query.types.iter().map(String::as_str).collect();
+        // The content of a file that is gone may be in another one, which the index knows.
+        let is_there = |citation: &Citation| engine.worktree().resolve(&citation.path).is_ok();
+        if !engine.is_indexed() && memories.items().iter().any(|memory| !memory.cites.iter().all(is_there)) {
+            self.load_stored();
+        }
         engine.with_citations(|citations| {
             let is_stale = |citation: &Citation| citations.state(citation).is_stale();
             let options = RecallOptions {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use muninn_config::{Config, repository};
+use muninn_core::{RecallQuery, Workspace};
 use muninn_repo_tools::Worktree;
 use muninn_team::{Home, Store};
 
@@ -42,8 +43,18 @@ pub(super) fn findings(directory: &Path, state_dir: &Path, config: &Config) -> V
         let message = format!("{} has lines that are ignored because they are not records", file.display());
         findings.push(Finding::note(ABOUT, message));
     }
+    let gone = Workspace::open(directory, config, state_dir, Common::clock()).recall(&RecallQuery {
+        stale: true,
+        limit: usize::MAX,
+        ..RecallQuery::default()
+    });
+    let gone = gone.map_or(0, |gone| gone.len());
     if findings.is_empty() {
         findings.push(Finding::good(ABOUT, waiting(&store)));
+    }
+    if gone > 0 {
+        let message = "memories in no prompt, because all places that they cite are gone";
+        findings.push(Finding::note(ABOUT, format!("{message}: {gone}; `muninn recall --stale` lists them")));
     }
     findings
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::{CliError, Common, Exit, examples};
+use crate::cli::model::MODEL_OFFER;
 use crate::cli::output;
 
 /// The most lines that are shown of a memory. JSON has all of them.
@@ -105,6 +106,9 @@ impl Recall {
             {
                 decisions(&workspace, &named.memory.source)?;
             }
+        }
+        if found.iter().all(|recalled| !recalled.fits) && workspace.embedder().is_missing() {
+            output::note(MODEL_OFFER);
         }
         if found.is_empty() {
             output::note("no memory matches");

@@ -1,0 +1,114 @@
+//! Notes about exactly the file or the command that an agent is about to touch.
+
+use std::cmp::Reverse;
+use std::time::Instant;
+
+use muninn_base::RelPath;
+use muninn_recall::Memories;
+use muninn_team::memories::{Memory, MemoryKind};
+use muninn_text::tokens;
+
+use super::Engine;
+use crate::citations::Citations;
+use crate::cost;
+use crate::item::Item;
+use crate::memory_selection::{is_derived, is_retired};
+use crate::pack::memory_item;
+use crate::render;
+
+/// The separators of simple commands in a line of a shell.
+const SEPARATORS: [char; 4] = ['&', '|', ';', '\n'];
+
+/// What an agent is about to do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Action {
+    /// The files that it touches.
+    pub files: Vec<RelPath>,
+    /// The line of a shell, if it is one.
+    pub command: Option<String>,
+}
+
+impl Action {
+    /// Returns whether a memory is about exactly one of the files, or quotes the command.
+    fn concerns(&self, memory: &Memory) -> bool {
+        let cites = memory.cites.iter().any(|cited| self.files.contains(&cited.path));
+        cites || self.command.as_ref().is_some_and(|line| quotes_command(&memory.text, line))
+    }
+}
+
+impl Engine {
+    /// The notes of people about an action, the newest first, whose block ([`render::note_block`]) has at most `most` tokens. Both
+    /// sides of a conflict are among them, or none. `is_known` tells by the id which notes are left out.
+    pub fn notes_about(
+        &self,
+        (subject, action): (&str, &Action),
+        is_known: &dyn Fn(&str) -> bool,
+        (most, deadline): (u32, Instant),
+    ) -> Vec<Item> {
+        let state = self.state();
+        let memories = self.memories(&state, deadline);
+        let citations = Citations::new(self.worktree(), state.snapshot.as_deref());
+        let now = self.settings.clock.now();
+        let is_sure = |memory: &Memory| {
+            memory.kind == MemoryKind::Record && !is_derived(memory) && !is_retired(memory, now) && !citations.are_gone(memory)
+        };
+        let concerned = memories.items().iter().filter(|memory| action.concerns(memory) && is_sure(memory));
+        let mut concerned: Vec<&Memory> = concerned.collect();
+        concerned.sort_by_key(|memory| Reverse(&memory.date));
+        let mut notes: Vec<Item> = Vec::new();
+        for memory in concerned {
+            let sides = sides(&memories, memory);
+            let is_there = |side: &&Memory| is_known(&side.source) || notes.iter().any(|note| note.source == side.source);
+            if sides.iter().any(is_there) {
+                continue;
+            }
+            let item = |side: &&Memory| memory_item(side, &citations, (0.0, vec![format!("about {subject}")]));
+            let added: Vec<Item> = sides.iter().map(item).collect();
+            let together: Vec<Item> = notes.iter().chain(&added).cloned().collect();
+            if tokens::count(&render::note_block(subject, &together)) <= most {
+                notes = together;
+            }
+        }
+        notes.iter_mut().for_each(|note| _ = cost::measure(note));
+        notes
+    }
+}
+
+/// A memory, and the other side of its open conflict.
+fn sides<'m>(memories: &'m Memories, memory: &'m Memory) -> Vec<&'m Memory> {
+    let opponent = memories.opponent(memory).and_then(|doc| memories.get(doc));
+    std::iter::once(memory).chain(opponent).collect()
+}
+
+/// Returns whether a text quotes the beginning of one of a line's commands in backticks: two words of it, or all of it.
+fn quotes_command(text: &str, line: &str) -> bool {
+    let commands: Vec<Vec<&str>> = line.split(SEPARATORS).map(|one| one.split_whitespace().collect()).collect();
+    let quoted = text.split('`').skip(1).step_by(2).map(|quoted| quoted.split_whitespace().collect::<Vec<&str>>());
+    let is_one_of = |quoted: &Vec<&str>| {
+        commands.iter().any(|command| command == quoted || quoted.len() > 1 && command.starts_with(quoted))
+    };
+    quoted.filter(|quoted| !quoted.is_empty()).any(|quoted| is_one_of(&quoted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_quoted_by_its_beginning_and_not_by_a_token() {
+        let text = "`cargo test` needs docker, `make` is slow, and `./x.sh --all` deletes the cache";
+        for (line, quoted) in [
+            ("cargo test -p core", true),
+            ("cd core && cargo test", true),
+            ("make", true),
+            ("make install", false),
+            ("cargo build", false),
+            ("echo cargo test", false),
+            ("./x.sh --all", true),
+            ("./x.sh", false),
+            ("", false),
+        ] {
+            assert_eq!(quotes_command(text, line), quoted, "{line}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Notes that arrive: before a call of a tool, as a line, with what became of the places that they cite, and with a record of
+//! whether the agent used them.
+
+use serde_json::{Value, json};
+
+use crate::agent::Conversation;
+use crate::hooks::{Hooked, context};
+use crate::learning::Team;
+
+const NOTE: &str = "Totals stay in cents: floats lost a cent in audits";
+
+fn remember(team: &Team, arguments: &[&str]) -> String {
+    let written = team.env.stdout_of(&team.root, &[&["remember"], arguments].concat());
+    written.trim().strip_prefix("remembered as ").unwrap().to_owned()
+}
+
+/// What an agent gets before a call.
+fn before(session: &Hooked, tool: &str, input: Value) -> Option<String> {
+    let output = session.run("PreToolUse", &session.input(json!({"tool_name": tool, "tool_input": input})));
+    context(&output, "PreToolUse")
+}
+
+fn edit(session: &Hooked, file: &str) -> Option<String> {
+    let path = session.team.root.join(file).display().to_string();
+    before(session, "Edit", json!({"file_path": path, "old_string": "a", "new_string": "b"}))
+}
+
+fn bash(session: &Hooked, command: &str) -> Option<String> {
+    before(session, "Bash", json!({"command": command}))
+}
+
+#[test]
+fn notes_about_exactly_this_file_come_before_an_edit_once() {
+    let session = Hooked::new();
+    let id = remember(&session.team, &["--cite", "src/parser.rs:8-11", "--reason", "the tax office", NOTE]);
+    assert_eq!(edit(&session, "src/storage.rs"), None, "a note about another file");
+    let block = edit(&session, "src/parser.rs").unwrap();
+    assert!(block.starts_with("<muninn-context>\nTeam notes about src/parser.rs; reference material"), "{block}");
+    assert!(block.contains(&format!("- {}: {NOTE} reason: the tax office (", &id[id.len() - 8..])), "{block}");
+    assert!(block.contains("cites src/parser.rs:8-11 (unchanged)"), "{block}");
+    assert_eq!(edit(&session, "src/parser.rs"), None, "once in a session");
+    assert_eq!(bash(&session, "cat src/parser.rs"), None);
+    let receipt: Value =
+        serde_json::from_str(&session.team.env.stdout_of(&session.team.root, &["why", "--last", "--json"])).unwrap();
+    assert_eq!((&receipt["items"][0]["source"], &receipt["reason"]), (&json!(id), &json!("before a call: src/parser.rs")));
+}
+
+#[test]
+fn a_command_gets_the_notes_about_its_files_and_those_that_quote_it() {
+    let session = Hooked::new();
+    remember(&session.team, &["`cargo test` needs the database container"]);
+    remember(&session.team, &["--cite", "src/storage.rs", "The store is replaced in spring"]);
+    assert_eq!(bash(&session, "cargo build"), None);
+    assert_eq!(bash(&session, "echo storage"), None, "a token of a name is not the file");
+    let named = bash(&session, "wc -l src/storage.rs").unwrap();
+    assert!(named.contains("replaced in spring") && !named.contains("container"), "{named}");
+    let quoted = bash(&session, "cd . && cargo test -p demo").unwrap();
+    assert!(quoted.contains("database container"), "{quoted}");
+}
+
+#[test]
+fn a_note_that_the_conversation_holds_or_that_is_too_long_does_not_come() {
+    let mut session = Hooked::new();
+    let id = remember(&session.team, &["--cite", "src/parser.rs", NOTE]);
+    session.conversation.says("Hello");
+    session.conversation.calls("Bash", &json!({"command": "muninn recall cents"}), &format!("{id}: learning\n    {NOTE}"));
+    assert_eq!(edit(&session, "src/parser.rs"), None);
+    remember(&session.team, &["--cite", "src/storage.rs", &"Archived invoices are never changed again. ".repeat(20)]);
+    assert_eq!(edit(&session, "src/storage.rs"), None);
+    std::fs::remove_file(session.team.root.join("src/lib.rs")).unwrap();
+    assert_eq!(edit(&session, "src/lib.rs"), None, "a file that is gone");
+}
+
+#[test]
+fn what_became_of_a_cited_place_is_shown_and_gone_ones_are_listed() {
+    let team = Team::with("repo", "");
+    let id = remember(&team, &["--cite", "src/parser.rs:8-11", NOTE]);
+    let recalled = |arguments: &[&str]| -> Value {
+        let output = team.env.run(&team.root, &[&["recall", "--json"], arguments].concat());
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["memories"].clone()
+    };
+    let cited = || recalled(&[&id])[0]["cites"][0].clone();
+    assert_eq!(cited(), json!({"place": "src/parser.rs:8-11", "state": "unchanged", "now": null}));
+    let path = team.root.join("src/parser.rs");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("// One more line.\n{text}")).unwrap();
+    assert_eq!(cited(), json!({"place": "src/parser.rs:8-11", "state": "moved", "now": "src/parser.rs:9-12"}));
+    std::fs::write(&path, text.replace("total_cents: total", "cents: total")).unwrap();
+    assert_eq!(cited()["state"], "changed");
+    assert_eq!(recalled(&["--stale"]), json!([]));
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(cited()["state"], "gone");
+    assert_eq!(recalled(&["--stale"])[0]["id"], json!(id));
+    let shown = team.env.stdout_of(&team.root, &["recall", "--stale"]);
+    assert!(shown.contains("cites src/parser.rs:8-11 (gone)"), "{shown}");
+    let report = String::from_utf8(team.env.run(&team.root, &["doctor"]).stdout).unwrap();
+    assert!(report.contains("muninn recall --stale"), "{report}");
+    for (place, reason) in [("../x.rs", "is not a place"), ("src", "regular file"), ("src/lib.rs:9-12", "has 3 lines")] {
+        let refused = team.env.run(&team.root, &["remember", "--cite", place, "x"]);
+        let error = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && error.contains(reason), "{place}: {error}");
+    }
+}
+
+#[test]
+fn a_question_that_nothing_fits_gets_the_nearest_notes_as_such() {
+    let team = Team::with("repo", "");
+    for note in [NOTE, "Releases are tagged on Fridays", "Storage is replaced in spring"] {
+        remember(&team, &[note]);
+    }
+    let shown = team.env.stdout_of(&team.root, &["recall", "Who replaced the coffee machine in spring?"]);
+    assert!(shown.starts_with("nothing fits; nearest:\n"), "{shown}");
+    let shown = team.env.stdout_of(&team.root, &["recall", "Why do totals stay in cents?"]);
+    assert!(!shown.contains("nothing fits") && shown.contains(NOTE), "{shown}");
+}
+
+#[test]
+fn a_record_tells_which_notes_a_prompt_carried_and_which_the_agent_used() {
+    let team = Team::with("repo", "");
+    let id = remember(&team, &[NOTE]);
+    let gateway = team.serve();
+    let question = "Why do the totals of parse_invoice stay in cents?";
+    let mut conversation = Conversation::new(&team.root);
+    conversation.says(question);
+    conversation.send(&gateway);
+    let sent = team.upstream.requests().last().unwrap().text();
+    assert!(sent.contains(NOTE), "{sent}");
+    conversation.answers("Because floats lost a cent in audits.");
+    conversation.says("Thanks.");
+    conversation.send(&gateway);
+    gateway.stop_cleanly();
+    let records = team.segments();
+    let uses: Vec<&Value> = records.iter().map(|(_, record)| record).filter(|record| record["type"] == "use").collect();
+    assert_eq!(uses.len(), 1, "{records:?}");
+    assert_eq!((&uses[0]["shown"], &uses[0]["used"]), (&json!([id]), &json!([id])));
+    let history = team.env.stdout_of(&team.root, &["history", &id]);
+    assert!(history.contains("in a prompt once, last used on "), "{history}");
+}
