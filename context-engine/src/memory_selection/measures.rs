@@ -1,11 +1,11 @@
 //! What is measured of a recalled memory: see [`NAMES`](super::probability::NAMES).
 
-use muninn_recall::{Memories, Recalled, WordMatch};
+use muninn_recall::{Memories, Recalled};
 use muninn_team::Memory;
 use muninn_text::embed::{StaticVectors, dot};
 use muninn_text::lexical::idf;
 
-use super::probability::{CosineScale, Features, Model, UNKNOWN_PLACES, crowd, is_proposal};
+use super::probability::{CosineScale, Features, Model, UNKNOWN_PLACES, crowd};
 use super::select::MemoryInputs;
 use crate::question::Question;
 use crate::rank::{Query, Statistics};
@@ -23,7 +23,6 @@ pub(super) struct Measures<'a> {
     /// The scale of the embedder's cosines; `None` for those of the static vectors, which are computed here.
     scale: Option<CosineScale>,
     statics: Option<(&'static StaticVectors, Vec<f32>)>,
-    words: Option<WordMatch<'static>>,
     /// The question's identifiers, as bits.
     identifiers: u64,
     /// The idf of a term in one memory.
@@ -31,7 +30,6 @@ pub(super) struct Measures<'a> {
     /// The features that all memories share.
     places: f32,
     crowd: f32,
-    proposal: f32,
     code: f32,
     form: f32,
 }
@@ -68,22 +66,16 @@ impl<'a> Measures<'a> {
             (true, _, Some((_, vector))) => model.form(vector),
             _ => 0.0,
         };
-        let words = statics.as_ref().map(|(vectors, _)| {
-            let words = question.concepts.iter().map(|concept| concept.word.as_str());
-            WordMatch::new(vectors, words)
-        });
         let identifiers = question.concepts.iter().enumerate().filter(|(_, concept)| concept.identifier);
         Self {
             model,
             query,
             scale: CosineScale::of(embedder, found),
             statics,
-            words,
             identifiers: identifiers.fold(0, |bits, (bit, _)| bits | 1 << bit),
             singular: idf(1, memories.documents()).max(0.1),
             places: if inputs.index_of_places().is_none() { UNKNOWN_PLACES } else { 0.0 },
             crowd: crowd(memories.items().len()),
-            proposal: f32::from(u8::from(is_proposal(text))),
             code: inputs.code_cosine,
             form,
         }
@@ -125,29 +117,24 @@ impl<'a> Measures<'a> {
     pub(super) fn features(
         &self,
         at: usize,
-        recalled: &Recalled,
         memory: &Memory,
         (concepts, whole): (u64, u64),
         similarity: Similarity,
     ) -> Features {
         let known = (self.identifiers & whole).count_ones().min(2) as f32;
         let missing = (self.identifiers & !whole).count_ones().min(3) as f32;
-        let text = memory.searched_text();
         [
             (self.query.weigh(concepts) / self.singular).min(3.0),
-            recalled.coverage,
             similarity.cosine,
             similarity.asked,
             f32::from(u8::from(!memory.answers.is_empty())),
-            if self.model.is_static() { 0.0 } else { self.static_cosine(at, &text) },
+            if self.model.is_static() { 0.0 } else { self.static_cosine(at, &memory.searched_text()) },
             similarity.lead,
             similarity.above,
             known - missing,
             self.places,
             self.crowd,
-            self.proposal,
             self.code,
-            self.words.as_ref().filter(|_| at < MEASURED).map_or(0.0, |words| words.share(&text)),
             self.form,
         ]
     }

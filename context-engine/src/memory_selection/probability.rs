@@ -15,7 +15,6 @@ use crate::relevance::DEFAULT;
 /// The features of a memory, in the order of [`Features`]:
 ///
 /// - `evidence`: the weight of the question's words that it contains, in units of the idf of a term in one memory, up to 3;
-/// - `coverage`: the share of the question's words that it contains, weighted by rarity;
 /// - `cosine`: the cosine similarity to the question;
 /// - `asked`: the cosine similarity of the question to the nearest one that the memory answers;
 /// - `answers`: 1 if it answers questions, whose words count for it, too;
@@ -26,20 +25,28 @@ use crate::relevance::DEFAULT;
 ///   ones, up to 3. A question about `Arg::overrides_with` is not about a memory that does not contain this name;
 /// - `places`: the similarity of its places to those of the question, from 0 to 1, or [`UNKNOWN_PLACES`];
 /// - `crowd`: the e-folds of memories above [`FEW`]: the best of many memories is more often the best by chance;
-/// - `proposal`: 1 if the question proposes a change or asks for permission. A decision answers such a question more often;
 /// - `code`: the cosine similarity of the question to the best code. A question that the code answers needs no memory;
-/// - `words`: the share of the question's words that it matches by similar words ([`WordMatch`](muninn_recall::WordMatch));
 /// - `form`: how much the question by itself sounds like one that a memory answers; a linear model over its vector.
-pub(super) const NAMES: [&str; 15] = [
-    "evidence", "coverage", "cosine", "asked", "answers", "static", "lead", "above", "identifiers", "places", "crowd",
-    "proposal", "code", "words", "form",
+pub(super) const NAMES: [&str; 12] = [
+    "evidence",
+    "cosine",
+    "asked",
+    "answers",
+    "static",
+    "lead",
+    "above",
+    "identifiers",
+    "places",
+    "crowd",
+    "code",
+    "form",
 ];
 
 /// The features of a memory, in the order of [`NAMES`].
 pub(super) type Features = [f32; NAMES.len()];
 
 /// The position of the similarity of places in [`Features`].
-pub(super) const PLACES: usize = 9;
+pub(super) const PLACES: usize = 8;
 
 /// The weights that `benches/admit/fit.py` wrote.
 static FITTED: &str = include_str!("weights.json");
@@ -152,12 +159,6 @@ const USUAL_CONFIDENCE: f32 = 0.9;
 /// Number of memories for which the number counts neither way, and the bounds of the feature.
 const FEW: f32 = 50.0;
 const CROWD: (f32, f32) = (-1.6, 3.0);
-/// Words of a proposal or a request.
-const PROPOSALS: [&str; 21] = [
-    "add", "allowed", "bump", "change", "delete", "drop", "fine", "ok", "okay", "our", "please", "remove", "rename",
-    "replace", "shall", "should", "switch", "update", "us", "want", "we",
-];
-
 /// Returns the part of the sum that depends on the memory itself and on its files.
 pub(super) fn prior(memory: &Memory, is_about: bool, is_stale: bool, is_derived: bool) -> f32 {
     let confidence = memory.confidence.unwrap_or(USUAL_CONFIDENCE) - USUAL_CONFIDENCE;
@@ -170,12 +171,6 @@ pub(super) fn prior(memory: &Memory, is_about: bool, is_stale: bool, is_derived:
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^24")]
 pub(super) fn crowd(memories: usize) -> f32 {
     (memories.max(1) as f32 / FEW).ln().clamp(CROWD.0, CROWD.1)
-}
-
-/// Returns whether a text proposes a change or asks for permission.
-pub(super) fn is_proposal(text: &str) -> bool {
-    let mut words = text.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| PROPOSALS.contains(&word.to_ascii_lowercase().as_str()))
 }
 
 /// Converts the cosines of an unknown embedder to the scale of the static vectors. Each embedder has its own distribution of
@@ -240,7 +235,7 @@ mod tests {
     fn more_evidence_is_more_probable() {
         for model in [Model::of(None), Model::of(Some("minilm-l6-1"))] {
             let none = Features::default();
-            for name in ["evidence", "cosine", "lead", "places", "words", "form"] {
+            for name in ["evidence", "cosine", "asked", "lead", "above", "places", "form"] {
                 let at = NAMES.iter().position(|known| *known == name).unwrap();
                 let mut more = none;
                 more[at] = 1.0;
@@ -248,14 +243,6 @@ mod tests {
             }
             assert!(model.probability(&none, SUBJECT) > model.probability(&none, 0.0));
         }
-    }
-
-    #[test]
-    fn a_proposal_is_recognised_by_its_words() {
-        assert!(is_proposal("Should the port be 8080?"));
-        assert!(is_proposal("Please, rename `a`."));
-        assert!(!is_proposal("Where is the port read?"));
-        assert!(!is_proposal("how is addition of weeks tested"));
     }
 
     #[test]

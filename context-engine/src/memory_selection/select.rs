@@ -209,7 +209,7 @@ impl<'a> MemoryInputs<'a> {
                 model: measures.model,
                 concepts,
                 about,
-                features: measures.features(at, &recalled, memory, (concepts, whole), similarity),
+                features: measures.features(at, memory, (concepts, whole), similarity),
                 prior: prior(memory, about.is_some(), recalled.stale, is_derived(memory)),
                 recalled,
             })
