@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -7,8 +8,9 @@ use muninn_index::vectors::{ByBlob, Filled, Vectors};
 use muninn_index::{Companions, History, Indexer, Snapshot};
 use muninn_recall::{Memories, MemoryCounts, RecallOptions, Recalled};
 use muninn_repo_tools::Worktree;
-use muninn_team::Home;
+use muninn_team::{Home, Memory};
 use muninn_text::embed::{Embedder, StaticVectors};
+use muninn_text::lexical::{Tokenizer, question_terms};
 use parking_lot::{Mutex, RwLock};
 
 use super::state::{Engine, EngineSettings, State, vectors};
@@ -24,9 +26,6 @@ use crate::value::Prices;
 
 /// Number of memories whose features are returned for measurements.
 const MEASURED: usize = 10;
-/// The share of a question's words, weighted by rarity, with which a memory fits it whatever its form: people also search
-/// by bare words.
-const MOST_WORDS: f32 = 0.8;
 
 impl Default for EngineSettings {
     fn default() -> Self {
@@ -359,12 +358,20 @@ impl Engine {
         named.collect()
     }
 
-    /// Recalls memories for somebody who asks for them. Those that are likely to answer the question, or contain most of its
+    /// Recalls memories for somebody who asks for them. Those that are likely to answer the question, or contain all of its
     /// words, come first, and have `true`; each part by rank.
     pub fn recall(&self, memories: &Memories, question: &str, options: &RecallOptions<'_>) -> Vec<(Recalled, bool)> {
         let judged = self.judge(memories, question, options, Some(DEFAULT_THRESHOLD));
-        let (fitting, others): (Vec<_>, Vec<_>) =
-            judged.into_iter().partition(|judged| judged.fits || judged.recalled.coverage >= MOST_WORDS);
+        let mut tokenizer = Tokenizer::new();
+        let terms: HashSet<String> = question_terms(&mut tokenizer, question).into_iter().collect();
+        // People also search by bare words.
+        let mut contains_all = |memory: &Memory| {
+            let own: HashSet<String> = question_terms(&mut tokenizer, &memory.searched_text()).into_iter().collect();
+            !terms.is_empty() && terms.is_subset(&own)
+        };
+        let (fitting, others): (Vec<_>, Vec<_>) = judged
+            .into_iter()
+            .partition(|judged| judged.fits || memories.get(judged.recalled.doc).is_some_and(&mut contains_all));
         let with = |fits: bool| move |judged: JudgedMemory| (judged.recalled, fits);
         fitting.into_iter().map(with(true)).chain(others.into_iter().map(with(false))).collect()
     }

@@ -99,14 +99,18 @@ impl<'a> Measures<'a> {
         let mut all: Vec<Similarity> = all.collect();
         let compared: Vec<(u32, f32)> =
             found.iter().zip(&all).take(MEASURED).map(|(recalled, one)| (recalled.doc.0, one.best())).collect();
-        let mut ordered: Vec<f32> = compared.iter().map(|(_, best)| *best).collect();
+        // Among few memories, one that shares a word leads by chance.
+        let [usual_next, usual_median] = self.model.usual();
+        let usual = std::iter::once(usual_next).chain(std::iter::repeat(usual_median));
+        let missing: Vec<f32> = usual.take(MEASURED - compared.len()).collect();
+        let mut ordered: Vec<f32> = compared.iter().map(|(_, best)| *best).chain(missing.iter().copied()).collect();
         ordered.sort_by(f32::total_cmp);
         let median = ordered.get(ordered.len() / 2).copied().unwrap_or(0.0);
         for (one, recalled) in all.iter_mut().zip(found) {
             // Both sides of a conflict match equally well.
             let opponent = memories.get(recalled.doc).and_then(|memory| memories.opponent(memory)).map(|doc| doc.0);
             let others = compared.iter().filter(|(doc, _)| *doc != recalled.doc.0 && Some(*doc) != opponent);
-            let next = others.map(|(_, best)| *best).fold(0.0, f32::max);
+            let next = others.map(|(_, best)| *best).chain(missing.iter().copied()).fold(0.0, f32::max);
             one.lead = (one.best() - next).clamp(-LEAD, LEAD);
             one.above = one.best() - median;
         }

@@ -17,10 +17,8 @@ mod rows;
 mod sources;
 mod summaries;
 mod types;
-mod word_match;
 mod words;
 
 pub use memories::{Memories, MemoryCounts, Recalled};
 pub use options::{IsStale, RecallOptions};
 pub use sources::MemorySources;
-pub use word_match::WordMatch;

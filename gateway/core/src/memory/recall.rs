@@ -6,23 +6,17 @@ use muninn_base::RelPath;
 use muninn_base::ids::{self, IdError};
 use muninn_context_engine::{Citations, Engine};
 use muninn_ledger::rounded;
-use muninn_recall::{Memories, RecallOptions, Recalled, WordMatch};
+use muninn_recall::{Memories, RecallOptions, Recalled};
 use muninn_team::citations::{Citation, CitationState};
 use muninn_team::records::Moment;
 use muninn_team::{HistoryEvent, Memory, MemoryKind, history};
-use muninn_text::embed::StaticVectors;
 use serde_json::{Value, json};
 
 use super::MemoryError;
 use crate::Workspace;
 
-/// Number of memories if none of them fits.
+/// Number of memories that are returned beside those that fit.
 const NEAREST: usize = 3;
-/// Memories with a lower score are returned only with [`LEAST_MATCH`].
-const LEAST_SCORE: f32 = 0.1;
-/// The least share of the question's words that a memory matches by similar words. Unlike the score, it does not depend on
-/// how many memories contain a word: in a store about one subject, all do.
-const LEAST_MATCH: f32 = 0.3;
 /// A shorter text is a question and never a part of an id.
 const LEAST_ID: usize = 6;
 /// The length of a whole id.
@@ -90,9 +84,12 @@ impl Workspace {
         };
         let task = query.task.as_deref().map(|part| task(&memories, part)).transpose()?;
         let types: Vec<&str> = query.types.iter().map(String::as_str).collect();
-        // The content of a file that is gone may be in another one, which the index knows.
+        // A question is judged with the files that it leads to. The content of a file that is gone may be in another one.
         let is_there = |citation: &Citation| engine.worktree().resolve(&citation.path).is_ok();
-        if !engine.is_indexed() && memories.items().iter().any(|memory| !memory.cites.iter().all(is_there)) {
+        let wants_files = || {
+            query.question.is_some() || memories.items().iter().any(|memory| !memory.cites.iter().all(is_there))
+        };
+        if !engine.is_indexed() && wants_files() {
             self.load_stored();
         }
         engine.with_citations(|citations| {
@@ -142,7 +139,12 @@ impl Workspace {
                 }
                 match named(memories, text, options)? {
                     Some(named) => vec![certain(named)],
-                    None => near(engine, memories, text, options),
+                    None => {
+                        let mut found = engine.recall(memories, text, options);
+                        let fitting = found.iter().filter(|(_, fits)| *fits).count();
+                        found.truncate(fitting + NEAREST);
+                        found
+                    }
                 }
             }
         };
@@ -151,21 +153,6 @@ impl Workspace {
         });
         Ok((Arc::clone(memories), found))
     }
-}
-
-/// The memories near a question: those that fit, or else the nearest.
-fn near(engine: &Engine, memories: &Memories, text: &str, options: &RecallOptions<'_>) -> Vec<(Recalled, bool)> {
-    let words = StaticVectors::shared().map(|vectors| WordMatch::of_question(vectors, text));
-    let matches = |recalled: &Recalled| {
-        let memory = memories.get(recalled.doc)?;
-        Some(words.as_ref()?.share(&memory.searched_text()) >= LEAST_MATCH)
-    };
-    let mut found = engine.recall(memories, text, options);
-    found.retain(|(recalled, fits)| *fits || recalled.score >= LEAST_SCORE || matches(recalled) == Some(true));
-    if found.iter().all(|(_, fits)| !fits) {
-        found.truncate(NEAREST);
-    }
-    found
 }
 
 impl Workspace {

@@ -96,10 +96,12 @@ impl Recall {
             let all: Vec<Value> = found.iter().map(RecalledMemory::as_json).collect();
             output::json(&json!({"memories": all}));
         } else {
-            if !found.is_empty() && found.iter().all(|recalled| !recalled.fits) {
-                output::line("nothing fits; nearest:");
+            let (fitting, others): (Vec<_>, Vec<_>) = found.iter().partition(|recalled| recalled.fits);
+            fitting.iter().for_each(|recalled| output::line(&text(recalled)));
+            if !others.is_empty() {
+                output::line(if fitting.is_empty() { "nothing fits; nearest:" } else { "less likely:" });
             }
-            found.iter().for_each(|recalled| output::line(&text(recalled)));
+            others.iter().for_each(|recalled| output::line(&text(recalled)));
             if let [named] = &found[..]
                 && !part.is_empty()
                 && named.memory.source.to_lowercase().contains(&part)
@@ -107,14 +109,16 @@ impl Recall {
                 decisions(&workspace, &named.memory.source)?;
             }
         }
-        if found.iter().all(|recalled| !recalled.fits) && workspace.embedder().is_missing() {
+        if found.iter().any(|recalled| recalled.fits) {
+            return Ok(ExitCode::SUCCESS);
+        }
+        if workspace.embedder().is_missing() {
             output::note(MODEL_OFFER);
         }
         if found.is_empty() {
             output::note("no memory matches");
-            return Ok(ExitCode::from(Exit::Failure as u8));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(ExitCode::from(Exit::Failure as u8))
     }
 }
 
