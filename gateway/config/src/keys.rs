@@ -78,6 +78,7 @@ pub(super) fn keys(
             backends: raw.backends.clone(),
             roots: raw.roots.is_some().then_some(roots),
             requests_per_minute: raw.requests_per_minute,
+            write: raw.write.unwrap_or(true),
         });
     }
     Ok(keys)

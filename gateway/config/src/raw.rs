@@ -84,6 +84,9 @@ pub(crate) struct Mcp {
     pub(crate) tools: Option<Vec<String>>,
     /// Whether `muninn serve` answers at `/mcp`.
     pub(crate) http: Option<bool>,
+    /// Whether tools that write are offered at `/mcp`: `remember`, `forget`, and those that change pages, journals and
+    /// worklogs. `muninn mcp` has them in any case; `--tools` chooses them.
+    pub(crate) write: Option<bool>,
 }
 
 /// A server that answers requests. Repeat the section for each server. If there is none, Muninn chooses a backend
@@ -196,6 +199,8 @@ pub(crate) struct Key {
     pub(crate) roots: Option<Vec<String>>,
     /// Largest number of requests in any 60 seconds, at most 100,000. Absent: no limit.
     pub(crate) requests_per_minute: Option<u32>,
+    /// Whether the key may use tools that write and change the wiki, and whether records are made of its conversations.
+    pub(crate) write: Option<bool>,
 }
 
 /// Context in prompts. A repository's `.muninn/config.toml` can set this section too: it can lower the budgets and the

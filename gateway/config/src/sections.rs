@@ -17,6 +17,8 @@ pub struct McpConfig {
     /// The names of tools and of sets of tools; empty for the default ones.
     pub tools: Vec<String>,
     pub http: bool,
+    /// Whether tools that write are offered over HTTP.
+    pub write: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -91,6 +93,8 @@ pub struct KeyConfig {
     /// The canonical directories whose worktrees are permitted.
     pub roots: Option<Vec<PathBuf>>,
     pub requests_per_minute: Option<u32>,
+    /// Whether it may write, and is learned from.
+    pub write: bool,
 }
 
 /// The budgets and limits of packs.

@@ -77,6 +77,7 @@ impl ConfigCommand {
                 ("backends", key.backends.is_some()),
                 ("roots", key.roots.is_some()),
                 ("rate", key.requests_per_minute.is_some()),
+                ("reading", !key.write),
             ];
             let limits: Vec<_> = restricted.iter().filter(|(_, set)| *set).map(|(name, _)| *name).collect();
             let limits = if limits.is_empty() {

@@ -71,6 +71,7 @@ impl Mcp {
 /// An unknown name in `[mcp] tools`.
 pub(super) fn mounts(config: &Config) -> Result<impl FnOnce(&Arc<App>) -> Vec<Mount> + use<>, CliError> {
     let offer = offer(config, &config.mcp.tools)?;
+    let offer = if config.mcp.write { offer } else { offer.that_reads() };
     let is_served = config.mcp.http;
     Ok(move |app: &Arc<App>| if is_served { vec![("/mcp", Door::Mcp, mcp::service(app, &offer))] } else { Vec::new() })
 }

@@ -7,6 +7,26 @@ use crate::MUNINN;
 use crate::stage::{FILES, QUESTION, error_message, simple};
 
 #[test]
+fn key_that_may_not_write_reads_and_leaves_no_record() {
+    let shared = Shared::new("write = false");
+    shared.wait_ready();
+    let call = |key: &Key, tool: &str, arguments: &str| {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
+        );
+        let headers = [key.header(), ("accept", "application/json, text/event-stream"), ("content-type", "application/json")];
+        shared.gateway.post("/mcp", &headers, body.as_bytes()).text()
+    };
+    let fact = r#"{"text":"Invoices are in cents"}"#;
+    let refused = call(&shared.ben, "remember", fact);
+    assert!(refused.contains("`ben` is restricted and cannot use tools that write"), "{refused}");
+    let recalled = call(&shared.ben, "recall", r#"{"query":"cents"}"#);
+    assert!(recalled.contains("memories") && !recalled.contains("Invoices"), "{recalled}");
+    let kept = call(&shared.ana, "remember", fact);
+    assert!(kept.contains("redacted"), "{kept}");
+}
+
+#[test]
 fn key_restricted_to_models_gets_no_other() {
     let shared = Shared::new("models = [\"mock-1\", \"qwen*\"]");
     let with = |body: &str, model: &str| body.replacen("\"model\":\"m\"", model, 1);

@@ -171,6 +171,14 @@ impl Caller {
         )
     }
 
+    /// Whether its key allows writing, or it has none.
+    fn may_write(&self) -> bool {
+        match &self.0 {
+            Identity::Holder(key) => key.config.write,
+            Identity::Peer { .. } | Identity::Local(_) | Identity::NoKey(_) => true,
+        }
+    }
+
     /// Whether its models, backends or directories are restricted.
     fn is_restricted(&self) -> bool {
         match &self.0 {
@@ -255,6 +263,9 @@ impl Caller {
     /// [`ClosedDoor`] if the table closes it.
     pub fn may(&self, door: Door) -> Result<(), ClosedDoor> {
         let kind = self.kind_for(door);
+        if door.writes() && !self.may_write() {
+            return Err(ClosedDoor::Restricted { key: self.name().to_owned(), door });
+        }
         if door.rule(kind) != Rule::Closed {
             return Ok(());
         }
@@ -281,6 +292,7 @@ mod tests {
             backends: owned(backends),
             roots: roots.map(|roots| roots.iter().map(Into::into).collect()),
             requests_per_minute: None,
+            write: true,
         };
         Caller::holding(Arc::new(ActiveKey { config, owns_personal: false, revoked: CancellationToken::new() }))
     }

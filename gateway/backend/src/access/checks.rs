@@ -133,6 +133,7 @@ mod tests {
             backends: None,
             roots: None,
             requests_per_minute: limit,
+            write: true,
         }
     }
 
@@ -210,6 +211,7 @@ mod tests {
             ("another model", of(&["a"], None), vec![of(&["b"], None)], false),
             ("restricted to roots", of(&["a"], None), vec![of(&["a"], Some("/srv"))], false),
             ("narrower roots", of(&["a"], Some("/srv")), vec![of(&["a"], Some("/srv/x"))], false),
+            ("it may no longer write", ana(), vec![KeyConfig { write: false, ..ana() }], false),
             ("restricted to backends", ana(), vec![KeyConfig { backends: list(&["b"]), ..ana() }], false),
         ] {
             let before = Access::of(std::slice::from_ref(&old), None, None);

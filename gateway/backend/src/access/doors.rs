@@ -152,6 +152,11 @@ impl Door {
         self.rule(CallerKind::OwnProcess) != self.rule(CallerKind::OtherProcess)
     }
 
+    /// Whether something of the team is written behind it.
+    pub(super) fn writes(self) -> bool {
+        matches!(self, Door::WriteTools | Door::WriteWiki | Door::Learn)
+    }
+
     /// Whether it is one of personal memory.
     pub(super) fn is_personal(self) -> bool {
         matches!(self, Door::PersonalTools | Door::PersonalInPrompts)

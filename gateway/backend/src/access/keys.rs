@@ -27,6 +27,7 @@ impl ActiveKey {
             && covers(other.models.as_deref(), own.models.as_deref())
             && covers(other.backends.as_deref(), own.backends.as_deref())
             && covers(other.roots.as_deref(), own.roots.as_deref())
+            && (other.write || !own.write)
     }
 }
 

@@ -55,7 +55,7 @@ const VALUES: [(&str, &str); 28] = [
 
 /// Settings with a wrong type, and the errors.
 const TYPES: [(&str, &str); 8] = [
-    ("mcp = []", "invalid length 0, expected struct Mcp with 2 elements"),
+    ("mcp = []", "invalid length 0, expected struct Mcp with 3 elements"),
     ("limits = []", "invalid length 0, expected struct Limits with 14 elements"),
     ("hooks.enabled = 3", "invalid type: integer `3`, expected a boolean"),
     ("personal.signals_days = -1", "invalid value: integer `-1`, expected u32"),

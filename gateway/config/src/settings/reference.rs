@@ -160,7 +160,7 @@ fn defaults() -> Value {
             max_answer_tokens: Some(explore.max_answer_tokens),
             tool_choice: word(&explore.tool_choice),
         },
-        mcp: raw::Mcp { tools: None, http: Some(config.mcp.http) },
+        mcp: raw::Mcp { tools: None, http: Some(config.mcp.http), write: Some(config.mcp.write) },
         limits: raw::Limits {
             body_bytes: Some(limits.body_bytes),
             total_body_bytes: Some(limits.total_body_bytes),

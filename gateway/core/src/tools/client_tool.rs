@@ -86,6 +86,11 @@ impl ClientTool {
         }
     }
 
+    /// What a call does.
+    pub fn effect(&self) -> Effect {
+        self.description.effect
+    }
+
     /// Whether calls outside of a repository are answered.
     pub(super) fn is_anywhere(&self) -> bool {
         self.set == ToolSet::Personal

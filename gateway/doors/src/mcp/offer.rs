@@ -71,6 +71,12 @@ impl Offer {
         })
     }
 
+    /// The offer without tools that write.
+    pub fn that_reads(self) -> Offer {
+        let tools = self.tools.iter().filter(|(tool, _)| tool.effect() == Effect::Reads);
+        Offer { tools: tools.cloned().collect(), ..self }
+    }
+
     /// The offer without tools of these names.
     pub fn without(self, names: &[&str]) -> Offer {
         let tools = self.tools.iter().filter(|(tool, _)| !names.contains(&tool.name()));
