@@ -50,7 +50,10 @@ impl Engine {
         let citations = Citations::new(self.worktree(), state.snapshot.as_deref());
         let now = self.settings.clock.now();
         let is_sure = |memory: &Memory| {
-            memory.kind == MemoryKind::Record && !is_derived(memory) && !is_retired(memory, now) && !citations.are_gone(memory)
+            memory.kind == MemoryKind::Record
+                && !is_derived(memory)
+                && !is_retired(memory, now)
+                && !citations.are_gone(memory)
         };
         let concerned = memories.items().iter().filter(|memory| action.concerns(memory) && is_sure(memory));
         let mut concerned: Vec<&Memory> = concerned.collect();
@@ -58,7 +61,8 @@ impl Engine {
         let mut notes: Vec<Item> = Vec::new();
         for memory in concerned {
             let sides = sides(&memories, memory);
-            let is_there = |side: &&Memory| is_known(&side.source) || notes.iter().any(|note| note.source == side.source);
+            let is_there =
+                |side: &&Memory| is_known(&side.source) || notes.iter().any(|note| note.source == side.source);
             if sides.iter().any(is_there) {
                 continue;
             }

@@ -19,8 +19,8 @@ use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
 use crate::lexical::{self, LexicalInputs, explore, ranking};
 use crate::memory_selection::{self, JudgedMemory};
 use crate::prior_context::PriorContext;
-use crate::relevance::DEFAULT as DEFAULT_THRESHOLD;
 use crate::rank::Index;
+use crate::relevance::DEFAULT as DEFAULT_THRESHOLD;
 use crate::tuning::{Ranking, Tuning};
 use crate::value::Prices;
 
@@ -349,7 +349,8 @@ impl Engine {
     /// for measurements.
     pub fn memory_features(&self, question: &str) -> Vec<(String, Vec<(&'static str, f32)>)> {
         let memories = self.current_memories();
-        let judged = self.judge(&memories, question, &RecallOptions { keep: MEASURED, ..RecallOptions::default() }, None);
+        let judged =
+            self.judge(&memories, question, &RecallOptions { keep: MEASURED, ..RecallOptions::default() }, None);
         let named = judged.into_iter().filter_map(|judged| {
             let memory = memories.get(judged.recalled.doc)?;
             let probability = [("probability", judged.probability)];

@@ -28,17 +28,7 @@ use crate::relevance::DEFAULT;
 /// - `code`: the cosine similarity of the question to the best code. A question that the code answers needs no memory;
 /// - `form`: how much the question by itself sounds like one that a memory answers; a linear model over its vector.
 pub(super) const NAMES: [&str; 12] = [
-    "evidence",
-    "cosine",
-    "asked",
-    "answers",
-    "static",
-    "lead",
-    "above",
-    "identifiers",
-    "places",
-    "crowd",
-    "code",
+    "evidence", "cosine", "asked", "answers", "static", "lead", "above", "identifiers", "places", "crowd", "code",
     "form",
 ];
 
@@ -130,7 +120,8 @@ impl Model {
 
     /// The least probabilities for the configured threshold.
     pub(super) fn least(&self, threshold: f32) -> Least {
-        let [sure, likely, beside] = [self.sure, self.likely, BESIDE].map(|at_default| at_default * threshold / DEFAULT);
+        let [sure, likely, beside] =
+            [self.sure, self.likely, BESIDE].map(|at_default| at_default * threshold / DEFAULT);
         Least { sure, likely, beside }
     }
 }

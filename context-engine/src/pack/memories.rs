@@ -45,15 +45,7 @@ pub(crate) struct MemoryCandidate<'a> {
 impl MemoryCandidate<'_> {
     /// A memory of which nothing is known but its number.
     pub(crate) fn of(doc: DocId) -> Self {
-        Self {
-            doc,
-            score: 0.0,
-            is_sure: true,
-            concepts: 0,
-            about: None,
-            newer_than: None,
-            opponent: None,
-        }
+        Self { doc, score: 0.0, is_sure: true, concepts: 0, about: None, newer_than: None, opponent: None }
     }
 }
 

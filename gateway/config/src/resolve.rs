@@ -76,7 +76,11 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         backends,
         context: context(&origin, &file.context)?,
         memory: memory(&origin, &file.memory)?,
-        mcp: McpConfig { tools: file.mcp.tools.unwrap_or_default(), http: file.mcp.http.unwrap_or(true), write: file.mcp.write.unwrap_or(true) },
+        mcp: McpConfig {
+            tools: file.mcp.tools.unwrap_or_default(),
+            http: file.mcp.http.unwrap_or(true),
+            write: file.mcp.write.unwrap_or(true),
+        },
         hooks: HooksConfig {
             enabled: file.hooks.enabled.unwrap_or(true),
             deadline: Duration::from_millis(file.hooks.deadline_ms.unwrap_or(1_000)),

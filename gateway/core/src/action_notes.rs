@@ -40,7 +40,8 @@ impl App {
         }
         let (subject, action) = action_of(&workspace, &tool.call, &tool.session.directory.to_string_lossy())?;
         let receipts = self.store.as_ref()?.receipts_of(&redact(&session), RECENT).await.ok()?;
-        let given: HashSet<String> = receipts.into_iter().flat_map(|receipt| receipt.items).map(|item| item.source).collect();
+        let given: HashSet<String> =
+            receipts.into_iter().flat_map(|receipt| receipt.items).map(|item| item.source).collect();
         let (of_session, engine) = (tool.session.clone(), workspace.engine.clone()?);
         let about = subject.clone();
         let notes = tokio::task::spawn_blocking(move || {
@@ -82,7 +83,10 @@ fn action_of(workspace: &Workspace, call: &ToolCall, directory: &str) -> Option<
         ToolCall::Command(line) => {
             let subject = line.split_whitespace().collect::<Vec<_>>().join(" ");
             let subject: String = redact(&subject).chars().take(MOST_SUBJECT).collect();
-            Some((format!("`{subject}`"), Action { files: named_files(line, places, &is_there), command: Some(line.clone()) }))
+            Some((
+                format!("`{subject}`"),
+                Action { files: named_files(line, places, &is_there), command: Some(line.clone()) },
+            ))
         }
     }
 }

@@ -5,9 +5,9 @@
 //! with a model. `learn` extracts records from finished turns. `memory` has the commands that write and recall memory.
 //! Nothing here knows a door: HTTP and the command line translate requests and call this module.
 
+mod action_notes;
 mod balance;
 mod comparison;
-mod action_notes;
 mod context_model;
 mod decide;
 mod decision;

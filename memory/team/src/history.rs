@@ -8,7 +8,9 @@ use muninn_text::redact::redact;
 use serde::Serialize;
 
 use crate::Store;
-use crate::records::{Body, Decision, Decisions, Moment, NoteUse, PRUNED, Record, RecordFile, RecordStatus, kinds, lines};
+use crate::records::{
+    Body, Decision, Decisions, Moment, NoteUse, PRUNED, Record, RecordFile, RecordStatus, kinds, lines,
+};
 use crate::store::RecordIdError;
 
 /// An event in the history of a record.

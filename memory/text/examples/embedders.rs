@@ -1,6 +1,6 @@
 //! Measures how well embedders find code by its comment, alone and with BM25: the table of `memory/training/README.md`.
 //!
-//! `cargo run --release -p muninn-text --features minilm --example embedders -- held.jsonl [NAME=VECTORS.bin |
+//! `cargo run --release -p muninn-text --example embedders -- held.jsonl [NAME=VECTORS.bin |
 //! NAME=MINILM_DIR/]...`
 //!
 //! Each question is the first paragraph of a documentation comment. Its right answer is the documented code without the

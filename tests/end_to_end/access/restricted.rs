@@ -14,7 +14,8 @@ fn key_that_may_not_write_reads_and_leaves_no_record() {
         let body = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
         );
-        let headers = [key.header(), ("accept", "application/json, text/event-stream"), ("content-type", "application/json")];
+        let headers =
+            [key.header(), ("accept", "application/json, text/event-stream"), ("content-type", "application/json")];
         shared.gateway.post("/mcp", &headers, body.as_bytes()).text()
     };
     let fact = r#"{"text":"Invoices are in cents"}"#;

@@ -16,8 +16,8 @@ use muninn_personal::reminders::is_prompt;
 use muninn_reconcile::Judge;
 use muninn_reconcile::judge::{Claim, FittedJudge, Relation};
 use muninn_session::{ToolEffects, answer, human_turn, identify, named_files, tool_effects};
-use muninn_team::learn::decisions::{Decision, Speaker, decisions};
 use muninn_team::Memory;
+use muninn_team::learn::decisions::{Decision, Speaker, decisions};
 use muninn_team::learn::{ShownNote, Turn, is_used, summary};
 use muninn_team::records::SpoolError;
 use muninn_wire::{Prompt, Role, ToolPart, WireFormat};
@@ -213,7 +213,8 @@ impl ReadRequest<'_> {
             last.terms = terms;
             last.decisions = self.decisions(question, last_answer.as_deref().unwrap_or_default());
             // Without an answer nobody knows what the turn used.
-            last.notes = last_answer.as_deref().map(|text| self.notes(newest, text, &last.decisions)).unwrap_or_default();
+            last.notes =
+                last_answer.as_deref().map(|text| self.notes(newest, text, &last.decisions)).unwrap_or_default();
         }
         if let (Some(text), Some(last)) = (last_answer, whole.answers.last_mut()) {
             *last = text;

@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 use super::MemoryError;
 use crate::Workspace;
 
+/// The least score of a memory that contains words of the question.
+const LEAST_SCORE: f32 = 0.1;
 /// Number of memories that are returned beside those that fit.
 const NEAREST: usize = 3;
 /// A shorter text is a question and never a part of an id.
@@ -56,6 +58,14 @@ pub struct RecalledMemory {
     pub cites: Vec<(Citation, CitationState)>,
 }
 
+/// Recalled memories.
+struct Found {
+    /// The current ones or, for the id of a superseded record, the superseded ones.
+    memories: Arc<Memories>,
+    /// Those of them that match, and whether each fits.
+    recalled: Vec<(Recalled, bool)>,
+}
+
 impl Workspace {
     /// Recalls memories, best first.
     ///
@@ -86,9 +96,8 @@ impl Workspace {
         let types: Vec<&str> = query.types.iter().map(String::as_str).collect();
         // A question is judged with the files that it leads to. The content of a file that is gone may be in another one.
         let is_there = |citation: &Citation| engine.worktree().resolve(&citation.path).is_ok();
-        let wants_files = || {
-            query.question.is_some() || memories.items().iter().any(|memory| !memory.cites.iter().all(is_there))
-        };
+        let wants_files =
+            || query.question.is_some() || memories.items().iter().any(|memory| !memory.cites.iter().all(is_there));
         if !engine.is_indexed() && wants_files() {
             self.load_stored();
         }
@@ -104,25 +113,24 @@ impl Workspace {
                 is_stale: Some(&is_stale),
                 ..RecallOptions::default()
             };
-            let (memories, found) = self.found(engine, (&memories, citations), query, &options)?;
+            let Found { memories, recalled } = self.found(engine, (&memories, citations), query, &options)?;
             let of_memory = |(recalled, fits): &(Recalled, bool)| {
                 let memory = memories.get(recalled.doc)?.clone();
                 let states = memory.cites.iter().map(|citation| (citation.clone(), citations.state(citation)));
                 Some(RecalledMemory { score: recalled.score, fits: *fits, cites: states.collect(), memory })
             };
-            Ok(found.iter().filter_map(of_memory).take(query.limit).collect())
+            Ok(recalled.iter().filter_map(of_memory).take(query.limit).collect())
         })
     }
 
-    /// The memories that match, and the collection that they are in: the current one or, for the id of a superseded record,
-    /// that of the superseded ones.
-    fn found<'m>(
+    /// The memories that match.
+    fn found(
         &self,
         engine: &Engine,
-        (memories, citations): (&'m Arc<Memories>, &Citations<'_>),
+        (memories, citations): (&Arc<Memories>, &Citations<'_>),
         query: &RecallQuery,
         options: &RecallOptions<'_>,
-    ) -> Result<(Arc<Memories>, Vec<(Recalled, bool)>), MemoryError> {
+    ) -> Result<Found, MemoryError> {
         let certain = |recalled: Recalled| (recalled, true);
         let question = query.question.as_deref().map(str::trim).filter(|question| !question.is_empty());
         let mut found = match question {
@@ -135,7 +143,7 @@ impl Workspace {
                     && let past = Memories::superseded(store.home(), &store.files()?)
                     && let Ok(Some(recalled)) = named(&past, text, options)
                 {
-                    return Ok((Arc::new(past), vec![certain(recalled)]));
+                    return Ok(Found { memories: Arc::new(past), recalled: vec![certain(recalled)] });
                 }
                 match named(memories, text, options)? {
                     Some(named) => vec![certain(named)],
@@ -151,7 +159,7 @@ impl Workspace {
         found.retain(|(recalled, _)| {
             !query.stale || memories.get(recalled.doc).is_some_and(|memory| citations.are_gone(memory))
         });
-        Ok((Arc::clone(memories), found))
+        Ok(Found { memories: Arc::clone(memories), recalled: found })
     }
 }
 
@@ -164,6 +172,11 @@ impl Workspace {
 }
 
 impl RecalledMemory {
+    /// Whether it is more than the nearest of memories that say nothing of the question.
+    pub fn matches(&self) -> bool {
+        self.fits || self.score >= LEAST_SCORE
+    }
+
     /// Whether a cited content has changed or is gone.
     pub fn is_stale(&self) -> bool {
         self.cites.iter().any(|(_, state)| state.is_stale())

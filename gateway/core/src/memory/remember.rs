@@ -145,12 +145,7 @@ impl WritableMemory<'_> {
     }
 
     /// Keeps a record of a session, with its origin as `completed`, and returns its id.
-    fn keep(
-        &self,
-        session: &str,
-        body: Body,
-        completed: impl FnOnce(Origin) -> Origin,
-    ) -> Result<String, MemoryError> {
+    fn keep(&self, session: &str, body: Body, completed: impl FnOnce(Origin) -> Origin) -> Result<String, MemoryError> {
         let mut id = String::new();
         self.store.keep(session, None, |origin| {
             let record = Record::new(body, Origin { stated: true, ..completed(origin) }, self.store.clock());

@@ -109,15 +109,13 @@ impl Recall {
                 decisions(&workspace, &named.memory.source)?;
             }
         }
-        if found.iter().any(|recalled| recalled.fits) {
-            return Ok(ExitCode::SUCCESS);
-        }
-        if workspace.embedder().is_missing() {
+        if !found.iter().any(|recalled| recalled.fits) && workspace.embedder().is_missing() {
             output::note(MODEL_OFFER);
         }
-        if found.is_empty() {
-            output::note("no memory matches");
+        if found.iter().any(RecalledMemory::matches) {
+            return Ok(ExitCode::SUCCESS);
         }
+        output::note("no memory matches");
         Ok(ExitCode::from(Exit::Failure as u8))
     }
 }

@@ -45,7 +45,8 @@ pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Opti
         id => id.to_owned(),
     };
     let kept = |text: &Option<String>| text.as_ref().map(|text| redact(name(text)).into_owned());
-    let cites = origin.sources.iter().filter_map(Source::citation).filter(|citation: &Citation| citation.blob.is_some());
+    let cites =
+        origin.sources.iter().filter_map(Source::citation).filter(|citation: &Citation| citation.blob.is_some());
     Some(Memory {
         kind: MemoryKind::Record,
         source: redact(&source).into_owned(),

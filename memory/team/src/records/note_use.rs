@@ -48,7 +48,8 @@ impl NoteUses {
         self.0.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut notes: HashMap<String, NoteUse> = HashMap::new();
         for (moment, kinds::Use { shown, used, contradicted }) in self.0 {
-            let mut note = |id: &str, change: &dyn Fn(&mut NoteUse)| change(notes.entry(same.kept(id).to_owned()).or_default());
+            let mut note =
+                |id: &str, change: &dyn Fn(&mut NoteUse)| change(notes.entry(same.kept(id).to_owned()).or_default());
             for id in &shown {
                 note(id, &|note| (note.shown, note.unused) = (note.shown + 1, note.unused + 1));
             }
