@@ -80,6 +80,18 @@ fn a_note_that_the_conversation_holds_or_that_is_too_long_does_not_come() {
 }
 
 #[test]
+fn a_note_that_is_only_likely_comes_as_a_line() {
+    let session = Hooked::new();
+    remember(&session.team, &[NOTE]);
+    let line = session.prompt("Why is the total of an invoice an integer of cents?").unwrap();
+    let hint = line.lines().find(|line| line.ends_with(&format!(": {NOTE}"))).unwrap_or_default();
+    assert!(line.contains("## Notes that may apply; `muninn recall ID` shows one in full"), "{line}");
+    assert!(hint.starts_with("- ") && !line.contains("## memory "), "{line}");
+    let full = session.prompt("Are totals kept as floats or as integers?").unwrap();
+    assert!(full.contains("## memory ") && full.contains(NOTE), "{full}");
+}
+
+#[test]
 fn what_became_of_a_cited_place_is_shown_and_gone_ones_are_listed() {
     let team = Team::with("repo", "");
     let id = remember(&team, &["--cite", "src/parser.rs:8-11", NOTE]);

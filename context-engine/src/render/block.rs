@@ -68,11 +68,16 @@ pub fn note_block(subject: &str, notes: &[Item]) -> String {
 
 /// A note as one line: its id, its text, and its origin.
 fn note_line(note: &Item) -> String {
-    let day = note.date.iter().map(|date| date.chars().take(10).collect::<String>());
+    let day = note.date.iter().map(|date| day(date).to_owned());
     let origin: Vec<String> = day.chain(Some(note.origin.clone()).filter(|origin| !origin.is_empty())).collect();
     let line = note.text.replace(['\n', '\r'], " ");
     let text = neutralize(&line, ground(note));
     format!("- {}: {text} ({})\n", heading(short_id(&note.source)), heading(&origin.join(", ")))
+}
+
+/// The day of a time.
+fn day(date: &str) -> &str {
+    &date[..date.floor_char_boundary(10)]
 }
 
 /// Returns the text before the first entry.
@@ -174,7 +179,7 @@ pub(crate) fn entry(item: &Item) -> String {
         let _ = write!(head, " @{}", &blob[..blob.floor_char_boundary(10)]);
     }
     if let Some(date) = &item.date {
-        let _ = write!(head, ", {date}");
+        let _ = write!(head, ", {}", day(date));
     }
     if let Some(confidence) = item.confidence {
         let _ = write!(head, ", confidence {confidence:.2}");
