@@ -217,3 +217,25 @@ fn what_tools_show_becomes_no_note() {
         assert!(!all.contains(word), "{word}");
     }
 }
+
+#[test]
+fn a_page_is_found_by_what_it_means() {
+    let team = Team::with("repo", "");
+    let page = |name: &str, text: &str| {
+        std::fs::write(team.root.join(".muninn/knowledge").join(name), text).unwrap();
+    };
+    page("logging.md", "# Logging\n\nWe chose pino over winston because it writes JSON lines without a formatter.\n");
+    page(
+        "release.md",
+        "# Releases\n\nA library is released on Fridays, and the reason for a delay is told in the channel.\n",
+    );
+    page("holidays.md", "# Holidays\n\nThe office is closed in the last week of the year.\n");
+    let found = |words: &[&str]| -> Vec<String> {
+        let output = team.env.run(&team.root, &[&["wiki", "--json", "search"], words].concat());
+        let pages: Value = serde_json::from_slice(&output.stdout).unwrap();
+        pages.as_array().unwrap().iter().map(|page| page["path"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(found(&["Why pino for logs and not winston?"])[0], "logging");
+    assert_eq!(found(&["Is the office open between Christmas and New Year, or closed?"])[0], "holidays");
+    assert_eq!(found(&["Fridays"]), ["release"]);
+}

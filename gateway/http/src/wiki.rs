@@ -9,7 +9,7 @@ use axum::extract::{DefaultBodyLimit, Extension, Path, State};
 use axum::routing::{get, post};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use muninn_backend::access::{Caller, Door};
-use muninn_core::Wiki;
+use muninn_core::{Wiki, Workspace};
 use muninn_notebooks::wiki::{PageChange, PagePath, WikiError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -97,9 +97,18 @@ async fn answer<T: Serialize + Send + 'static>(
     caller: &Caller,
     work: impl FnOnce(&Wiki) -> Result<T, WikiError> + Send + 'static,
 ) -> Response<Body> {
+    answer_with(worker, caller, |_, wiki| work(wiki)).await
+}
+
+/// The same, with the workspace.
+async fn answer_with<T: Serialize + Send + 'static>(
+    worker: &Worker,
+    caller: &Caller,
+    work: impl FnOnce(&Workspace, &Wiki) -> Result<T, WikiError> + Send + 'static,
+) -> Response<Body> {
     let workspace = Arc::clone(&worker.app.workspace);
     let answered = if caller.may_use_root(&workspace.root) {
-        let run = move || work(&*workspace.wiki()?);
+        let run = move || work(&workspace, &*workspace.wiki()?);
         let run = tokio::task::spawn_blocking(run).await;
         run.map_err(|_| Refusal::Failed).and_then(|answered| Ok(answered?))
     } else {
@@ -147,7 +156,7 @@ async fn search(State(worker): State<Worker>, Extension(caller): Extension<Calle
         Some(Ok(limit)) => limit,
         Some(Err(_)) => return refused(&Refusal::Malformed("`limit` is no number".to_owned())),
     };
-    answer(&worker, &caller, move |wiki| Ok(wiki.search(&query, limit))).await
+    answer_with(&worker, &caller, move |workspace, wiki| Ok(workspace.search_pages(wiki, &query, limit))).await
 }
 
 async fn links(State(worker): State<Worker>, Extension(caller): Extension<Caller>) -> Response<Body> {

@@ -160,7 +160,14 @@ impl WikiCommand {
             }
             Action::Mv { from, to } => self.print(&wiki.rename(from, to)?, moved),
             Action::Rm { page } => self.print(&wiki.delete(page)?, deleted),
-            Action::Search { words, max } => self.print(&*wiki.search(&words.join(" "), *max), found),
+            Action::Search { words, max } => {
+                let words = words.join(" ");
+                let pages = match self.dir {
+                    Some(_) => wiki.search(&words, *max),
+                    None => common.workspace()?.search_pages(&wiki, &words, *max),
+                };
+                self.print(&*pages, found);
+            }
             Action::Links => self.links(&wiki),
             Action::Digest => self.print(&wiki.digest(), |digest| digest.markdown.clone()),
         }

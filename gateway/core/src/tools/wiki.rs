@@ -116,7 +116,8 @@ pub(super) fn tools() -> [ClientTool; 10] {
             .parameter("limit", &["max", "count"])
             .answered(|session, arguments: SearchPagesArguments| {
                 let limit = arguments.limit.unwrap_or(FOUND).min(MAX_FOUND);
-                Ok(named("pages", wiki(session)?.search(&arguments.query, limit)))
+                let found = session.workspace.search_pages(&*wiki(session)?, &arguments.query, limit);
+                Ok(named("pages", found))
             }),
         tool("get_page", Wiki, Reads, "read wiki page links backlinks")
             .about("Read a wiki page: its text, front matter, links, backlinks, and the etag for an update.")

@@ -3,6 +3,7 @@
 mod digest;
 mod kept_digest;
 mod pages;
+mod search;
 mod team;
 mod team_wiki;
 mod views;

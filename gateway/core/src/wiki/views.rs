@@ -18,6 +18,8 @@ use super::pages::Wiki;
 
 /// The pages of `recent_pages`.
 const RECENT_PAGES: usize = 10;
+/// The most characters of a snippet.
+const SNIPPET: usize = 200;
 
 /// A page with its text.
 #[derive(Debug, Serialize)]
@@ -183,6 +185,18 @@ impl Wiki {
     /// The pages that match a query best.
     pub fn search(&self, query: &str, limit: usize) -> Vec<FoundPage> {
         self.search.find(query, &self.pages(), limit)
+    }
+
+    /// The folder of the pages.
+    pub(super) fn root(&self) -> &Path {
+        self.folder.root()
+    }
+
+    /// A page that a search by meaning found, with the first line of the text that it found there.
+    pub(super) fn found(&self, path: &PagePath, text: &str) -> Option<FoundPage> {
+        let line = text.lines().map(|line| line.trim_start_matches('#').trim()).find(|line| !line.is_empty());
+        let snippet: String = line.unwrap_or_default().chars().take(SNIPPET).collect();
+        Some(FoundPage { path: path.clone(), title: self.pages().get(path)?.title.clone(), snippet })
     }
 
     /// The links that lead nowhere.
