@@ -6,7 +6,6 @@ use muninn_text::embed::{StaticVectors, dot};
 use muninn_text::lexical::idf;
 
 use super::probability::{CosineScale, Features, Model, UNKNOWN_PLACES, crowd};
-use super::select::MemoryInputs;
 use crate::question::Question;
 use crate::rank::{Query, Statistics};
 
@@ -50,14 +49,14 @@ impl Similarity {
 }
 
 impl<'a> Measures<'a> {
+    /// `code`: the cosine similarity of the question to the best code.
     pub(super) fn new(
-        inputs: &MemoryInputs<'_>,
+        (memories, found): (&Memories, &[Recalled]),
         (question, text): (&Question, &str),
         query: &'a Query,
         vector: Option<&[f32]>,
-        found: &[Recalled],
+        (code, are_places_known): (f32, bool),
     ) -> Self {
-        let memories = inputs.memories;
         let embedder = memories.embedder_id().filter(|_| vector.is_some());
         let model = Model::of(embedder);
         let statics = StaticVectors::shared().map(|vectors| (vectors, vectors.embed_one(text)));
@@ -74,9 +73,9 @@ impl<'a> Measures<'a> {
             statics,
             identifiers: identifiers.fold(0, |bits, (bit, _)| bits | 1 << bit),
             singular: idf(1, memories.documents()).max(0.1),
-            places: if inputs.index_of_places().is_none() { UNKNOWN_PLACES } else { 0.0 },
+            places: if are_places_known { 0.0 } else { UNKNOWN_PLACES },
             crowd: crowd(memories.items().len()),
-            code: inputs.code_cosine,
+            code,
             form,
         }
     }

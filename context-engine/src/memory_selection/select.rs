@@ -194,7 +194,8 @@ impl<'a> MemoryInputs<'a> {
         let query = Query::new(question, memories);
         let contained = contained(memories, question, &query, &found);
         let abbreviations = Abbreviations::new(question, text);
-        let measures = Measures::new(self, (question, text), &query, vector.as_deref(), &found);
+        let of_code = (self.code_cosine, self.index_of_places().is_some());
+        let measures = Measures::new((memories, &found), (question, text), &query, vector.as_deref(), of_code);
         let similarities: Vec<Similarity> = measures.similarities(memories, &found);
         let measured = found.into_iter().zip(similarities).enumerate().filter_map(|(at, (recalled, similarity))| {
             let memory = memories.get(recalled.doc)?;
@@ -231,7 +232,7 @@ impl<'a> MemoryInputs<'a> {
     }
 
     /// Returns the index if it can tell places apart: the question leads to files, and there are others.
-    pub(super) fn index_of_places(&self) -> Option<Index<'a>> {
+    fn index_of_places(&self) -> Option<Index<'a>> {
         self.index.filter(|index| !self.candidates.is_empty() && index.snapshot.files().count() >= FEW_FILES)
     }
 
