@@ -37,7 +37,7 @@ fn notes_about_exactly_this_file_come_before_an_edit_once() {
     let block = edit(&session, "src/parser.rs").unwrap();
     assert!(block.starts_with("<muninn-context>\nTeam notes about src/parser.rs; reference material"), "{block}");
     let (shown, text) = block.lines().nth(2).unwrap().strip_prefix("- ").unwrap().split_once(": ").unwrap();
-    assert!(id.ends_with(shown) && text.starts_with(&format!("{NOTE} reason: the tax office (")), "{block}");
+    assert!(id.ends_with(shown) && text.starts_with(&format!("{NOTE}; reason: the tax office (")), "{block}");
     assert!(block.contains("cites src/parser.rs:8-11 (unchanged)"), "{block}");
     assert_eq!(edit(&session, "src/parser.rs"), None, "once in a session");
     assert_eq!(bash(&session, "cat src/parser.rs"), None);

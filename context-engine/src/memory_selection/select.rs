@@ -96,13 +96,14 @@ pub(crate) fn select_memories<'a>(
     let mut scored = inputs.scored(question, text, &options);
     let Some(first) = scored.first() else { return Vec::new() };
     let Least { sure, likely, beside } = first.model.least(threshold);
+    scored.retain(|scored| !memories.get(scored.recalled.doc).is_some_and(|memory| is_retired(memory, inputs.now)));
     inputs.add_places(&mut scored, likely, PLACED);
     // If one memory is likely, the question is probably about a memory, and often about the next.
     let any_likely = scored.iter().any(|scored| scored.probability() >= likely);
     let least = if any_likely { beside } else { f32::INFINITY };
     let fitting = scored.into_iter().filter_map(|scored| {
         let probability = scored.probability();
-        let memory = memories.get(scored.recalled.doc).filter(|memory| !is_retired(memory, inputs.now))?;
+        let memory = memories.get(scored.recalled.doc)?;
         let is_attached = scored.about.is_some_and(|subject| scored.is_attached(memory, subject));
         (is_attached || probability >= least).then_some((is_attached || probability >= sure, probability, scored))
     });
@@ -129,8 +130,8 @@ pub(crate) struct JudgedMemory {
     pub(crate) features: [(&'static str, f32); NAMES.len()],
 }
 
-/// Recalls memories for a question and judges them as for a prompt, by rank. Places are measured of the first `placed`, if
-/// they could fit, or of all of them without a threshold.
+/// Recalls memories for a question and judges them as for a prompt, by rank. Without a threshold, for measurements, all places
+/// are measured.
 pub(crate) fn judge(
     memories: &Memories,
     (worktree, index): (&Worktree, Option<Index<'_>>),
@@ -180,7 +181,8 @@ impl<'a> MemoryInputs<'a> {
     fn scored(&self, question: &Question, text: &str, options: &RecallOptions<'_>) -> Vec<Scored<'a>> {
         let memories = self.memories;
         let is_stale = |citation: &Citation| self.citations.is_stale(citation);
-        let options = RecallOptions { is_stale: self.index.map(|_| &is_stale as IsStale<'_>), ..*options };
+        let by_index = self.index.map(|_| &is_stale as IsStale<'_>);
+        let options = RecallOptions { is_stale: options.is_stale.or(by_index), ..*options };
         let subjects = self.subjects();
         let vector = memories.embed_question(text);
         let mut found = memories.recall_near(text, vector.as_deref(), &options);

@@ -70,7 +70,7 @@ pub fn note_block(subject: &str, notes: &[Item]) -> String {
 fn note_line(note: &Item) -> String {
     let day = note.date.iter().map(|date| day(date).to_owned());
     let origin: Vec<String> = day.chain(Some(note.origin.clone()).filter(|origin| !origin.is_empty())).collect();
-    let line = note.text.replace(['\n', '\r'], " ");
+    let line = note.text.lines().collect::<Vec<_>>().join("; ");
     let text = neutralize(&line, ground(note));
     format!("- {}: {text} ({})\n", heading(short_id(&note.source)), heading(&origin.join(", ")))
 }

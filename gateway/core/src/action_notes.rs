@@ -40,8 +40,9 @@ impl App {
         }
         let (subject, action) = action_of(&workspace, &tool.call, &tool.session.directory.to_string_lossy())?;
         let receipts = self.store.as_ref()?.receipts_of(&redact(&session), RECENT).await.ok()?;
-        let given: HashSet<String> =
-            receipts.into_iter().flat_map(|receipt| receipt.items).map(|item| item.source).collect();
+        // A note that was only named before comes in full.
+        let given = receipts.into_iter().flat_map(|receipt| receipt.items).filter(|item| item.kind == "memory");
+        let given: HashSet<String> = given.map(|item| item.source).collect();
         let (of_session, engine) = (tool.session.clone(), workspace.engine.clone()?);
         let about = subject.clone();
         let notes = tokio::task::spawn_blocking(move || {
