@@ -157,6 +157,10 @@ fn a_record_tells_which_notes_a_prompt_carried_and_which_the_agent_used() {
     let uses: Vec<&Value> = records.iter().map(|(_, record)| record).filter(|record| record["type"] == "use").collect();
     assert_eq!(uses.len(), 1, "{records:?}");
     assert_eq!((&uses[0]["shown"], &uses[0]["used"]), (&json!([id]), &json!([id])));
+    let receipts: Value = serde_json::from_str(&team.env.stdout_of(&team.root, &["why", "--json"])).unwrap();
+    let items = receipts.as_array().unwrap().iter().flat_map(|receipt| receipt["items"].as_array().unwrap());
+    let notes: Vec<&Value> = items.filter(|item| item["source"] == json!(id)).collect();
+    assert!(!notes.is_empty() && notes.iter().all(|item| item["used"] == true), "{notes:?}");
     let history = team.env.stdout_of(&team.root, &["history", &id]);
     assert!(history.contains("in a prompt once, last used on "), "{history}");
 }

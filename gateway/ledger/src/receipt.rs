@@ -90,7 +90,7 @@ pub struct ReceiptItem {
     pub score: f64,
     /// The reason for the match.
     pub why: String,
-    /// Whether the agent then edited, cited or read the file; `None` if unknown, and for records.
+    /// Whether the agent then edited, cited or read the file, or used the note; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub used: Option<bool>,
     /// Whether the agent then edited the file; `None` where `used` is.

@@ -30,7 +30,7 @@ pub struct CitedLines {
     pub first: u32,
     /// The last line.
     pub last: u32,
-    /// The hash of the lines; see [`windows`].
+    /// The hash of the lines, without the whitespace around each.
     pub hash: u64,
     /// How often the file contained these lines.
     pub copies: u32,

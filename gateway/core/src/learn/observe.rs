@@ -181,11 +181,11 @@ impl ReadRequest<'_> {
         let (_, question) = &self.turns[at];
         let terms = self.request.terms(question, self.lookup);
         let effects = self.effects(at);
-        self.note_usage(at, &effects, false);
-        self.signal(at, &effects);
         let answer = self.answer(at);
         let decisions = self.decisions(question, &answer);
         let notes = self.notes(at, &answer, &decisions);
+        self.note_usage(at, &effects, &notes, false);
+        self.signal(at, &effects);
         let turn = Turn { terms, decisions, notes, ..self.turn(at, effects) };
         self.request.keep_turn(self.name, &turn, &mark(&self.turns[..=at]))
     }
@@ -199,10 +199,14 @@ impl ReadRequest<'_> {
         if let Some(text) = &last_answer {
             effects[newest].cite(text, self.places(), &|path| self.request.may_be_named(path));
         }
-        self.note_usage(newest, &effects[newest], last_answer.is_none());
+        let is_open = last_answer.is_none();
+        let last_answer = last_answer.filter(|_| !self.is_personal(newest));
+        let decisions = self.decisions(question, last_answer.as_deref().unwrap_or_default());
+        // Without an answer nobody knows what the turn used.
+        let notes = last_answer.as_deref().map(|text| self.notes(newest, text, &decisions)).unwrap_or_default();
+        self.note_usage(newest, &effects[newest], &notes, is_open);
         self.signal(newest, &effects[newest]);
         self.signal_end(newest);
-        let last_answer = last_answer.filter(|_| !self.is_personal(newest));
         let answers = (0..=newest).map(|at| self.answer(at));
         let mut whole = ConversationTurns {
             answers: answers.collect(),
@@ -211,10 +215,7 @@ impl ReadRequest<'_> {
         };
         if let Some(last) = whole.turns.last_mut() {
             last.terms = terms;
-            last.decisions = self.decisions(question, last_answer.as_deref().unwrap_or_default());
-            // Without an answer nobody knows what the turn used.
-            last.notes =
-                last_answer.as_deref().map(|text| self.notes(newest, text, &last.decisions)).unwrap_or_default();
+            (last.decisions, last.notes) = (decisions, notes);
         }
         if let (Some(text), Some(last)) = (last_answer, whole.answers.last_mut()) {
             *last = text;
@@ -293,10 +294,10 @@ impl ReadRequest<'_> {
     }
 
     /// Notes the effects of a turn on its receipt. `is_open`: whether its answer is unknown.
-    fn note_usage(&self, at: usize, effects: &ToolEffects, is_open: bool) {
+    fn note_usage(&self, at: usize, effects: &ToolEffects, notes: &[ShownNote], is_open: bool) {
         let Some(store) = self.store else { return };
         let receipts = self.receipts().unwrap_or_default();
-        if let Some(receipt) = usage::marked(receipts, &self.turns[at].1, effects, is_open) {
+        if let Some(receipt) = usage::marked(receipts, &self.turns[at].1, (effects, notes), is_open) {
             self.request.workspace.note_effect(&receipt);
             store.note_receipt(receipt);
         }

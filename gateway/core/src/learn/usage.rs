@@ -4,6 +4,7 @@
 use muninn_base::RelPath;
 use muninn_ledger::{Effect, Outcome, Receipt, ReceiptItem, Store, StoreError};
 use muninn_session::ToolEffects;
+use muninn_team::learn::ShownNote;
 use muninn_text::model::block_on;
 use muninn_text::redact;
 
@@ -28,15 +29,26 @@ pub(super) fn injected<'r>(receipts: &'r [Receipt], question: &str) -> Option<&'
 
 /// The ids of the records that a block carries, in full or as a line.
 pub(super) fn notes(receipt: &Receipt) -> Vec<&str> {
-    let is_note = |item: &&ReceiptItem| matches!(&*item.kind, "memory" | "hint") && !item.source.contains(':');
-    receipt.items.iter().filter(is_note).map(|item| &*item.source).collect()
+    receipt.items.iter().filter(|item| is_note(item)).map(|item| &*item.source).collect()
+}
+
+fn is_note(item: &ReceiptItem) -> bool {
+    matches!(&*item.kind, "memory" | "hint") && !item.source.contains(':')
 }
 
 /// The receipt of the block of a turn with the effects of the turn, if it has any. While the turn's answer is unknown
 /// (`is_open`), it may still cite a file, so items that are unused so far stay unmarked.
-pub(super) fn marked(receipts: &[Receipt], question: &str, effects: &ToolEffects, is_open: bool) -> Option<Receipt> {
+pub(super) fn marked(
+    receipts: &[Receipt],
+    question: &str,
+    (effects, notes): (&ToolEffects, &[ShownNote]),
+    is_open: bool,
+) -> Option<Receipt> {
     let mut receipt = injected(receipts, question)?.clone();
     mark(&mut receipt, effects, is_open);
+    for item in receipt.items.iter_mut().filter(|item| is_note(item)) {
+        item.used = notes.iter().find(|note| note.id == item.source).map(|note| note.used).or(item.used);
+    }
     let is_marked = receipt.effect.is_some() || receipt.items.iter().any(|item| item.used.is_some());
     is_marked.then_some(receipt)
 }
@@ -107,7 +119,7 @@ fn count<T>(items: impl Iterator<Item = T>) -> u32 {
     u32::try_from(items.count()).unwrap_or(u32::MAX)
 }
 
-/// The file of an item; `None` for a record, whose use cannot be observed.
+/// The file of an item; `None` for a record.
 fn file(item: &ReceiptItem) -> Option<RelPath> {
     let path = match item.source.rsplit_once(':') {
         Some((path, _lines)) => path,
