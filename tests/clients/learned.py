@@ -48,10 +48,12 @@ def prove(lane, installs, row):
         with stand_for(lane, client, [], "desk", again=True) as (upstream, where):
             said = where.stand.command("remember", ferry.FACT, "--json", "--root", str(lane.root))
             fact = json.loads(said.stdout)["id"]
-            segments = segments_of(lane.root)
+            before = records_of(lane.root)
             known, block = next_session(checks, client, label, [ferry.LIKE_QUESTION, ferry.NEXT_QUESTION], upstream, where)
             checks.equal(f"{label}: the gateway drained", where.stand.stop_gateway(), 0)
-        checks.equal(f"{label}: a session in which nothing was done leaves nothing", segments_of(lane.root), segments)
+        new = [record for record in records_of(lane.root) if record not in before]
+        checks.equal(f"{label}: a session in which nothing was done leaves the use of its notes alone",
+                     [(record["type"], fact in record["shown"]) for record in new], [("use", True)])
         before, after = position(guessed), position(known)
         print(f"NOTE {ferry.EDITED}: {place_in_pack(before)} without memory, {place_in_pack(after)} with it")
         checks.check(f"{label}: the edited file comes first", after == 0, known)
@@ -118,6 +120,11 @@ def first_session(lane, client, label):
 def segments_of(root):
     """The files of records in a worktree."""
     return sorted((root / MEMORY / "sessions").glob("session_*"))
+
+
+def records_of(root):
+    """The records in those files."""
+    return [json.loads(line) for path in segments_of(root) for line in path.read_text().splitlines()]
 
 
 def judge_conversation(checks, label, client, outcome, upstream, where, questions):
