@@ -1,4 +1,4 @@
-//! What has become of the places that memories cite.
+//! Checks the places that memories cite against a worktree.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

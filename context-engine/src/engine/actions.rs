@@ -19,7 +19,7 @@ use crate::render;
 /// The separators of simple commands in a line of a shell.
 const SEPARATORS: [char; 4] = ['&', '|', ';', '\n'];
 
-/// What an agent is about to do.
+/// A call of a tool that an agent is about to make.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Action {
     /// The files that it touches.

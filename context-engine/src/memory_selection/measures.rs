@@ -1,4 +1,4 @@
-//! What is measured of a recalled memory: see [`NAMES`](super::probability::NAMES).
+//! Computes the features of recalled memories; [`NAMES`](super::probability::NAMES) lists them.
 
 use muninn_recall::{Memories, Recalled};
 use muninn_team::Memory;
@@ -15,7 +15,7 @@ pub(super) const MEASURED: usize = 10;
 /// Bound of a lead.
 const LEAD: f32 = 0.3;
 
-/// What is known of a question before its memories are measured.
+/// The part of the features that depends on the question alone.
 pub(super) struct Measures<'a> {
     pub(super) model: &'static Model,
     query: &'a Query,

@@ -125,7 +125,7 @@ pub(crate) fn select_memories<'a>(
 pub(crate) struct JudgedMemory {
     pub(crate) recalled: Recalled,
     pub(crate) probability: f32,
-    /// Whether it is likely enough to be named in a prompt.
+    /// Whether the probability suffices for a line in a prompt.
     pub(crate) fits: bool,
     pub(crate) features: [(&'static str, f32); NAMES.len()],
 }
@@ -169,8 +169,7 @@ pub(crate) fn judge(
     inputs.add_places(&mut scored, likely, if threshold.is_some() { PLACED } else { MEASURED });
     let judged = scored.into_iter().map(|scored| {
         let probability = scored.probability();
-        let mut features = NAMES.map(|name| (name, 0.0));
-        features.iter_mut().zip(scored.features).for_each(|((_, value), measured)| *value = measured);
+        let features = std::array::from_fn(|at| (NAMES[at], scored.features[at]));
         JudgedMemory { recalled: scored.recalled, probability, fits: probability >= likely, features }
     });
     judged.collect()

@@ -175,7 +175,7 @@ pub(crate) fn memory_item(memory: &Memory, citations: &Citations<'_>, (score, mu
     }
 }
 
-/// Who wrote a memory, on which branch, and the state of the places that it cites.
+/// The author and the branch of a memory, and the state of the places that it cites.
 fn origin(memory: &Memory, citations: &Citations<'_>) -> String {
     let mut origin: Vec<String> = memory.author.iter().map(|author| format!("by {author}")).collect();
     origin.extend(memory.branch.iter().map(|branch| format!("on {branch}")));

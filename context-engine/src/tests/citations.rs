@@ -30,7 +30,7 @@ fn state(engine: &Engine, citation: &Citation) -> CitationState {
     engine.with_citations(|citations: &Citations<'_>| citations.state(citation))
 }
 
-/// What was done to a cited place.
+/// An edit of a cited place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Edit {
     LinesBefore,

@@ -322,10 +322,11 @@ impl ReadRequest<'_> {
         });
         let doings: String = calls.chain([answer]).collect::<Vec<_>>().join("\n");
         let shown = memories.items().iter().filter(|memory| shown.contains(&&*memory.source));
+        let judge = (!decisions.is_empty()).then(FittedJudge::shipped).and_then(Result::ok);
         let note = |memory: &Memory| ShownNote {
             id: memory.source.clone(),
             used: is_used(&memory.source, &memory.text, question, &doings),
-            contradicted: contradicts(decisions, memory),
+            contradicted: judge.as_ref().is_some_and(|judge| contradicts(judge, decisions, memory)),
         };
         shown.map(note).collect()
     }
@@ -388,10 +389,7 @@ impl ReadRequest<'_> {
 }
 
 /// Whether one of these decisions contradicts a memory, by rules.
-fn contradicts(decisions: &[Decision], memory: &Memory) -> bool {
-    let Some(judge) = (!decisions.is_empty()).then(FittedJudge::shipped).and_then(Result::ok) else {
-        return false;
-    };
+fn contradicts(judge: &FittedJudge, decisions: &[Decision], memory: &Memory) -> bool {
     let relation = |decision: &Decision| judge.judge(&claim(&memory.text), &claim(&decision.text)).relation;
     decisions.iter().any(|decision| relation(decision) == Relation::Contradicts)
 }
