@@ -7,6 +7,6 @@ mod memories;
 mod questions;
 mod state;
 
-pub use actions::Action;
+pub use actions::{Action, new_notes};
 pub(super) use state::State;
 pub use state::{Engine, EngineSettings};

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use muninn_base::RelPath;
 
-use crate::item::Item;
+use crate::item::{Item, ItemKind};
 use crate::render::{self, SourceSpan};
 
 /// The repository text and the memories that a conversation already contains. The value is empty for a new
@@ -55,13 +55,14 @@ impl PriorContext {
         self.question.as_deref()
     }
 
-    /// Returns whether an earlier block contains an item as it is rendered.
+    /// Returns whether an earlier block contains an item as it is rendered, or a note among those about a call.
     pub fn contains_item(&self, item: &Item) -> bool {
-        self.contains_entry(&render::entry(item))
+        let is_noted = |block: &String| item.kind == ItemKind::Memory && render::is_in_note_block(block, item);
+        self.contains_entry(&render::entry(item)) || self.blocks.iter().any(is_noted)
     }
 
-    /// Returns whether an earlier block contains a rendered item. Used for memories, which have no blob.
-    pub(crate) fn contains_entry(&self, entry: &str) -> bool {
+    /// Returns whether an earlier block contains a rendered item. Used for items that have no blob.
+    fn contains_entry(&self, entry: &str) -> bool {
         self.blocks.iter().any(|block| block.contains(entry))
     }
 

@@ -11,7 +11,7 @@ mod neutral;
 mod sources;
 
 pub use block::{CLOSE, OPEN, block, block_after, markdown, note_block};
-pub(crate) use block::{entry, is_listed, lists, opening, short_id};
+pub(crate) use block::{entry, is_in_note_block, is_listed, lists, opening, short_id};
 pub(crate) use fence::fence;
 pub(super) use fence::fenced;
 pub use muninn_text::neutral::{Ground, neutralize};

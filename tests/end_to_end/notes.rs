@@ -1,4 +1,4 @@
-//! Notes that arrive: before a call of a tool, as a line, with what became of the places that they cite, and with a record of
+//! Notes that arrive: before a call of a tool or behind its result, as a line, with what became of the places that they cite, and with a record of
 //! whether the agent used them.
 
 use serde_json::{Value, json};
@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::agent::Conversation;
 use crate::hooks::{Hooked, context};
 use crate::learning::Team;
+use crate::spans::inserted;
 
 const NOTE: &str = "Totals stay in cents: floats lost a cent in audits";
 
@@ -77,6 +78,52 @@ fn a_note_that_the_conversation_holds_or_that_is_too_long_does_not_come() {
     assert_eq!(edit(&session, "src/storage.rs"), None);
     std::fs::remove_file(session.team.root.join("src/lib.rs")).unwrap();
     assert_eq!(edit(&session, "src/lib.rs"), None, "a file that is gone");
+}
+
+#[test]
+fn a_note_about_a_file_stands_behind_the_result_of_its_first_call() {
+    let team = Team::with("repo", "");
+    let id = remember(&team, &["--cite", "src/storage.rs:5-7", "Archived rows are purged by the nightly job"]);
+    remember(&team, &["`cargo bench` needs the bare machine"]);
+    let gateway = team.serve();
+    let path = |file: &str| json!({"file_path": team.root.join(file).display().to_string()});
+    // What the request carries more than the client sent.
+    let added = |conversation: &Conversation| -> Vec<String> {
+        conversation.send(&gateway);
+        let before = conversation.body();
+        inserted(before.as_bytes(), &team.upstream.requests().last().unwrap().body)
+    };
+    let mut conversation = Conversation::new(&team.root);
+    conversation.says("Please tidy up the project.");
+    let question = added(&conversation);
+    conversation.calls("Read", &path("src/lib.rs"), "1\tpub mod parser;");
+    assert_eq!(added(&conversation), question, "no note is about that file");
+    conversation.calls("Read", &path("src/storage.rs"), "1\t//! Keeps invoices in memory.");
+    let noted = added(&conversation);
+    assert_eq!(noted[..question.len()], question[..]);
+    let block = noted.last().unwrap();
+    assert!(block.starts_with("<muninn-context>\nTeam notes about src/storage.rs; reference"), "{block}");
+    assert!(block.contains("purged by the nightly job") && !block.contains("bare machine"), "{block}");
+    assert_eq!(added(&conversation), noted, "sent again");
+    conversation.calls("Edit", &path("src/storage.rs"), "done");
+    assert_eq!(added(&conversation), noted, "once in a conversation");
+    conversation.calls("Bash", &json!({"command": "cargo bench -p demo"}), "error: no such bench");
+    let both = added(&conversation);
+    assert_eq!(both[..noted.len()], noted[..]);
+    assert!(both.len() == noted.len() + 1 && both.last().unwrap().contains("bare machine"), "{both:?}");
+    conversation.answers("I left src/storage.rs alone, since the nightly job purges archived rows.");
+    conversation.says("Thanks.");
+    assert_eq!(added(&conversation), both);
+    gateway.stop_cleanly();
+    let receipts: Value = serde_json::from_str(&team.env.stdout_of(&team.root, &["why", "--json"])).unwrap();
+    let about = json!("behind the result of a call: src/storage.rs");
+    let receipt = receipts.as_array().unwrap().iter().find(|receipt| receipt["reason"] == about).unwrap();
+    assert_eq!(receipt["items"][0]["source"], json!(id));
+    assert_eq!(receipt["items"][0]["used"], json!(true), "{receipt}");
+    let records = team.segments();
+    let uses: Vec<&Value> = records.iter().map(|(_, record)| record).filter(|record| record["type"] == "use").collect();
+    assert_eq!(uses.len(), 1, "{records:?}");
+    assert!(uses[0]["shown"].as_array().unwrap().len() == 2 && uses[0]["used"] == json!([id]), "{uses:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Notes about exactly the file or the command that an agent is about to touch.
+//! Notes about exactly the files or the commands of an agent's calls.
 
 use std::cmp::Reverse;
 use std::time::Instant;
@@ -19,32 +19,27 @@ use crate::render;
 /// The separators of simple commands in a line of a shell.
 const SEPARATORS: [char; 4] = ['&', '|', ';', '\n'];
 
-/// A call of a tool that an agent is about to make.
+/// Calls of tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Action {
-    /// The files that it touches.
+    /// The files that they touch.
     pub files: Vec<RelPath>,
-    /// The line of a shell, if it is one.
-    pub command: Option<String>,
+    /// Lines of a shell.
+    pub commands: Vec<String>,
 }
 
 impl Action {
-    /// Returns whether a memory is about exactly one of the files, or quotes the command.
+    /// Returns whether a memory is about exactly one of the files, or quotes one of the commands.
     fn concerns(&self, memory: &Memory) -> bool {
         let cites = memory.cites.iter().any(|cited| self.files.contains(&cited.path));
-        cites || self.command.as_ref().is_some_and(|line| quotes_command(&memory.text, line))
+        cites || self.commands.iter().any(|line| quotes_command(&memory.text, line))
     }
 }
 
 impl Engine {
-    /// The notes of people about an action, the newest first, whose block ([`render::note_block`]) has at most `most` tokens. Both
-    /// sides of a conflict are among them, or none. `is_known` tells by the id which notes are left out.
-    pub fn notes_about(
-        &self,
-        (subject, action): (&str, &Action),
-        is_known: &dyn Fn(&str) -> bool,
-        (most, deadline): (u32, Instant),
-    ) -> Vec<Item> {
+    /// The notes of people about an action, the newest first, each with the other side of its conflict. `subject` names the
+    /// action.
+    pub fn notes_about(&self, subject: &str, action: &Action, deadline: Instant) -> Vec<Vec<Item>> {
         let state = self.state();
         let memories = self.memories(&state, deadline);
         let citations = Citations::new(self.worktree(), state.snapshot.as_deref());
@@ -58,24 +53,27 @@ impl Engine {
         let concerned = memories.items().iter().filter(|memory| action.concerns(memory) && is_sure(memory));
         let mut concerned: Vec<&Memory> = concerned.collect();
         concerned.sort_by_key(|memory| Reverse(&memory.date));
-        let mut notes: Vec<Item> = Vec::new();
-        for memory in concerned {
-            let sides = sides(&memories, memory);
-            let is_there =
-                |side: &&Memory| is_known(&side.source) || notes.iter().any(|note| note.source == side.source);
-            if sides.iter().any(is_there) {
-                continue;
-            }
-            let item = |side: &&Memory| memory_item(side, &citations, (0.0, vec![format!("about {subject}")]));
-            let added: Vec<Item> = sides.iter().map(item).collect();
-            let together: Vec<Item> = notes.iter().chain(&added).cloned().collect();
-            if tokens::count(&render::note_block(subject, &together)) <= most {
-                notes = together;
-            }
-        }
-        notes.iter_mut().for_each(|note| _ = cost::measure(note));
-        notes
+        let item = |side: &Memory| memory_item(side, &citations, (0.0, vec![format!("about {subject}")]));
+        concerned.into_iter().map(|memory| sides(&memories, memory).into_iter().map(item).collect()).collect()
     }
+}
+
+/// Those of the groups of [`Engine::notes_about`] that are not known yet and whose block ([`render::note_block`]) has at most
+/// `most` tokens. A group is taken as a whole.
+pub fn new_notes(subject: &str, groups: Vec<Vec<Item>>, is_known: &dyn Fn(&Item) -> bool, most: u32) -> Vec<Item> {
+    let mut notes: Vec<Item> = Vec::new();
+    for group in groups {
+        let is_there = |side: &Item| is_known(side) || notes.iter().any(|note| note.source == side.source);
+        if group.iter().any(is_there) {
+            continue;
+        }
+        let together = [&notes[..], &group].concat();
+        if tokens::count(&render::note_block(subject, &together)) <= most {
+            notes = together;
+        }
+    }
+    notes.iter_mut().for_each(|note| _ = cost::measure(note));
+    notes
 }
 
 /// A memory, and the other side of its open conflict.

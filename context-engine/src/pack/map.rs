@@ -14,7 +14,6 @@ use super::{DeadlineExceeded, PackFile, Packed, Packer, Pick};
 use crate::cost::measure;
 use crate::item::{Item, ItemKind};
 use crate::rank::Candidate;
-use crate::render;
 use crate::value::{Prices, news};
 
 /// Maximum number of places with lines.
@@ -74,7 +73,7 @@ impl Packer<'_> {
                 }
                 item.gain = gain + path_gain;
                 has_range = true;
-                if self.prior.contains_entry(&render::entry(&item)) {
+                if self.prior.contains_item(&item) {
                     packed.known = true;
                 } else {
                     budget -= item.tokens;

@@ -78,7 +78,7 @@ impl Packer<'_> {
             };
             packed.remembered.push(memory.path.clone());
             for item in items {
-                if self.prior.contains_entry(&render::entry(&item)) {
+                if self.prior.contains_item(&item) {
                     packed.known = true;
                 } else {
                     left -= item.tokens;
@@ -125,7 +125,7 @@ impl Packer<'_> {
             if measure(&mut item) > left && item.kind == ItemKind::Knowledge {
                 item = self.shortened(item, left)?;
             }
-            if !self.prior.contains_entry(&render::entry(&item)) {
+            if !self.prior.contains_item(&item) {
                 needed += item.tokens;
             }
             items.push(item);

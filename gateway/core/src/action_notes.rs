@@ -1,15 +1,17 @@
-//! Notes for a call of a tool that a hook sees: those about exactly the file or the command.
+//! Notes about exactly the files or the commands of an agent's calls: before a call that a hook sees, and behind the results of
+//! calls that a request sends.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muninn_base::RelPath;
-use muninn_context_engine::{Action, render};
-use muninn_ledger::{Outcome, ReceiptItem};
+use muninn_context_engine::{Action, Item, new_notes, render, tokens};
+use muninn_ledger::{Outcome, Receipt, ReceiptItem, Store};
 use muninn_session::transcript::Transcript;
-use muninn_session::{named_file, named_files};
+use muninn_session::{AnsweredCall, answered_calls, last_human_turn, named_file, named_files, tool_effects};
 use muninn_text::redact;
+use muninn_wire::Prompt;
 
 use super::hook_session::HookTool;
 use super::hook_turn::{RECENT, transcript_of};
@@ -21,8 +23,65 @@ use super::{App, Workspace};
 const MOST_TOKENS: u32 = 120;
 /// The time for loading memory.
 const LOADING: Duration = Duration::from_millis(200);
-/// The most characters of a command that names the subject of a block.
+/// The most characters of a command that names the subject of a block, and the most files and commands of a subject.
 const MOST_SUBJECT: usize = 60;
+const MOST_SUBJECTS: usize = 3;
+
+/// Notes about an action that may be told to an agent.
+pub(super) struct ActionNotes {
+    subject: String,
+    groups: Vec<Vec<Item>>,
+}
+
+/// The notes that an agent has not had, as a block.
+pub(super) struct NewNotes {
+    pub(super) notes: Vec<Item>,
+    pub(super) block: String,
+    /// For the receipt.
+    pub(super) reason: String,
+}
+
+impl ActionNotes {
+    /// The notes about an action in an open worktree; `None` without any.
+    async fn about(workspace: &Workspace, (subject, action): (String, Action)) -> Option<ActionNotes> {
+        let engine = workspace.engine.clone()?;
+        let work =
+            move || ActionNotes { groups: engine.notes_about(&subject, &action, Instant::now() + LOADING), subject };
+        tokio::task::spawn_blocking(work).await.ok().filter(|notes| !notes.groups.is_empty())
+    }
+
+    /// The notes about the calls whose results a prompt brings.
+    pub(super) async fn behind_results(
+        workspace: &Workspace,
+        prompt: &Prompt<'_>,
+        claimed: &[String],
+    ) -> Option<ActionNotes> {
+        ActionNotes::about(workspace, answered(workspace, prompt, claimed)?).await
+    }
+
+    /// The notes that a conversation does not hold: no receipt of its session names them in full, and it is not `told`.
+    /// `when` says for the receipt where the block stands.
+    pub(super) async fn new_to(
+        self,
+        (store, session): (&dyn Store, Option<&str>),
+        is_told: &(dyn Fn(&Item) -> bool + Sync),
+        when: &str,
+    ) -> Option<NewNotes> {
+        let receipts = match session {
+            Some(session) => store.receipts_of(&redact(session), RECENT).await.ok()?,
+            None => Vec::new(),
+        };
+        // A note that was only named before comes in full.
+        let given = receipts.into_iter().flat_map(|receipt| receipt.items).filter(|item| item.kind == "memory");
+        let given: HashSet<String> = given.map(|item| item.source).collect();
+        let is_known = |note: &Item| given.contains(&note.source) || is_told(note);
+        let ActionNotes { subject, groups } = self;
+        let notes = new_notes(&subject, groups, &is_known, MOST_TOKENS);
+        let block = render::note_block(&subject, &notes);
+        let reason = Receipt::about_call(when, &subject);
+        (!notes.is_empty()).then_some(NewNotes { notes, block, reason })
+    }
+}
 
 impl App {
     /// The notes about the file or the command of a call, once for each session and note. None for a conversation that goes
@@ -38,56 +97,68 @@ impl App {
         if !workspace.settings().context.enabled {
             return None;
         }
-        let (subject, action) = action_of(&workspace, &tool.call, &tool.session.directory.to_string_lossy())?;
-        let receipts = self.store.as_ref()?.receipts_of(&redact(&session), RECENT).await.ok()?;
-        // A note that was only named before comes in full.
-        let given = receipts.into_iter().flat_map(|receipt| receipt.items).filter(|item| item.kind == "memory");
-        let given: HashSet<String> = given.map(|item| item.source).collect();
-        let (of_session, engine) = (tool.session.clone(), workspace.engine.clone()?);
-        let about = subject.clone();
-        let notes = tokio::task::spawn_blocking(move || {
-            let is_given = |id: &str| given.contains(id);
-            let limits = (MOST_TOKENS, Instant::now() + LOADING);
-            let notes = engine.notes_about((&about, &action), &is_given, limits);
-            if notes.is_empty() {
-                return None;
-            }
-            // The conversation is read only where there is something to say.
-            let conversation = String::from_utf8(transcript_of(&of_session).body(None)).unwrap_or_default();
-            let is_known = |id: &str| is_given(id) || conversation.contains(id);
-            Some(engine.notes_about((&about, &action), &is_known, limits)).filter(|notes| !notes.is_empty())
-        });
-        let notes = notes.await.ok()??;
-        let block = render::note_block(&subject, &notes);
+        let store = self.store.as_ref()?;
+        let action = called(&workspace, &tool.call, &tool.session.directory.to_string_lossy())?;
+        let notes = ActionNotes::about(&workspace, action).await?;
+        let transcript = transcript_of(&tool.session);
+        let conversation = String::from_utf8(transcript.body(None)).unwrap_or_default();
+        let is_told = |note: &Item| conversation.contains(&note.source);
+        let new = notes.new_to((&**store, Some(&session)), &is_told, "before").await?;
         let mut receipt = self.hook_receipt(&tool.session, Transcript::empty(tool.session.client).format());
+        let prompt = Prompt::parse(transcript.format(), conversation.as_bytes()).ok();
+        let turn = prompt.as_ref().and_then(last_human_turn);
+        receipt.first_words = turn.map(|turn| Receipt::first_words_of(&turn.question)).unwrap_or_default();
         receipt.worktree = workspace.root.display().to_string();
         receipt.outcome = Outcome::Injected;
-        receipt.reason = Some(format!("before a call: {subject}"));
-        receipt.items = notes.iter().map(ReceiptItem::from).collect();
-        receipt.tokens = muninn_context_engine::tokens::count(&block);
+        receipt.reason = Some(new.reason);
+        receipt.items = new.notes.iter().map(ReceiptItem::from).collect();
+        receipt.tokens = tokens::count(&new.block);
         receipt.ms = millis(started.elapsed());
-        self.store.as_ref()?.note_receipt(receipt);
-        Some(block)
+        store.note_receipt(receipt);
+        Some(new.block)
     }
 }
 
-/// The file or the command that a call is about, in words and as an action; `None` if it names neither.
-fn action_of(workspace: &Workspace, call: &ToolCall, directory: &str) -> Option<(String, Action)> {
+/// A call that an agent is about to make, in words and as an action; `None` if it names neither a file nor a command.
+fn called(workspace: &Workspace, call: &ToolCall, directory: &str) -> Option<(String, Action)> {
     let engine = workspace.engine.as_ref()?;
     let claimed = [directory.to_owned()];
     let (places, is_there) = ((&*workspace.root, &claimed[..]), |path: &RelPath| engine.has_file(path));
     match call {
         ToolCall::Edit { file, .. } => {
             let file = named_file(file, places, &is_there)?;
-            Some((file.to_string(), Action { files: vec![file], command: None }))
+            Some((file.to_string(), Action { files: vec![file], commands: Vec::new() }))
         }
         ToolCall::Command(line) => {
-            let subject = line.split_whitespace().collect::<Vec<_>>().join(" ");
-            let subject: String = redact(&subject).chars().take(MOST_SUBJECT).collect();
-            Some((
-                format!("`{subject}`"),
-                Action { files: named_files(line, places, &is_there), command: Some(line.clone()) },
-            ))
+            let files = named_files(line, places, &is_there);
+            Some((in_words(line), Action { files, commands: vec![line.clone()] }))
         }
     }
+}
+
+/// The calls whose results the model has not seen, in words and as an action: the commands, and the files that they name, read
+/// or change.
+fn answered(workspace: &Workspace, prompt: &Prompt<'_>, claimed: &[String]) -> Option<(String, Action)> {
+    let engine = workspace.engine.as_ref()?;
+    let newest = prompt.tail().saturating_sub(1)..prompt.messages.len();
+    let (places, is_there) = ((&*workspace.root, claimed), |path: &RelPath| engine.has_file(path));
+    let effects = tool_effects(prompt, newest.clone(), places, &is_there);
+    let command = |call: AnsweredCall| match ToolCall::of(&call.name, &call.arguments)? {
+        ToolCall::Command(line) => Some(line),
+        ToolCall::Edit { .. } => None,
+    };
+    let commands: Vec<String> = answered_calls(prompt, newest).into_iter().filter_map(command).collect();
+    let named: Vec<RelPath> = commands.iter().flat_map(|line| named_files(line, places, &is_there)).collect();
+    let used = [effects.edited, effects.read].concat();
+    // A command stands for the files that it names.
+    let files = used.iter().filter(|file| !named.contains(file)).map(RelPath::to_string);
+    let words: Vec<String> = commands.iter().map(|line| in_words(line)).chain(files).take(MOST_SUBJECTS).collect();
+    (!words.is_empty()).then(|| (words.join(", "), Action { files: [used, named].concat(), commands }))
+}
+
+/// The beginning of a command as the subject of a block.
+fn in_words(line: &str) -> String {
+    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line: String = redact(&line).chars().take(MOST_SUBJECT).collect();
+    format!("`{line}`")
 }

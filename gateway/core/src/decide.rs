@@ -213,19 +213,28 @@ pub(super) async fn decide(
         Ok(Err(error)) if error.is_panic() => Decision::failed("the exploration panicked"),
         Ok(Err(error)) => Decision::failed(error),
         Ok(Ok(None)) => Decision::failed("there is no repository"),
-        Ok(Ok(Some(mut explored))) => {
-            let explore_ms = millis(started.elapsed());
-            let recording = Instant::now();
-            match store.record(slot.key, slot.entry(explored.block.take(), explored.cost)).await {
-                Ok(entry) => Decision::Recorded { entry, explored, explore_ms, ledger_ms: millis(recording.elapsed()) },
-                Err(error) => Decision::failed(error),
-            }
-        }
+        Ok(Ok(Some(explored))) => return record(store, &slot, explored, started).await,
     };
-    if matches!(decision, Decision::Failed { .. } | Decision::DeadlineExceeded) {
-        store.record_without_block(slot.key, slot.without()).await;
-    }
+    store.record_without_block(slot.key, slot.without()).await;
     decision
+}
+
+/// Records what was found since `started`. What cannot be recorded is not added.
+pub(super) async fn record(
+    store: &dyn Store,
+    slot: &LedgerSlot,
+    mut explored: Box<Explored>,
+    started: Instant,
+) -> Decision {
+    let explore_ms = millis(started.elapsed());
+    let recording = Instant::now();
+    match store.record(slot.key, slot.entry(explored.block.take(), explored.cost)).await {
+        Ok(entry) => Decision::Recorded { entry, explored, explore_ms, ledger_ms: millis(recording.elapsed()) },
+        Err(error) => {
+            store.record_without_block(slot.key, slot.without()).await;
+            Decision::failed(error)
+        }
+    }
 }
 
 /// Combines the lexical results, the files of an inline exploration, and the pending results of earlier turns.

@@ -1,7 +1,8 @@
-use muninn_context_engine::Exploration;
 use muninn_context_engine::explore::Trace;
+use muninn_context_engine::{Exploration, tokens};
 use muninn_ledger::{Entry, EntryId, Estimate, NewEntry, PreamblePart, TurnKey, Use};
 
+use super::action_notes::NewNotes;
 use super::turn::now_ms;
 
 /// The key and context of a turn's ledger row.
@@ -56,4 +57,20 @@ pub(super) struct Explored {
     pub(super) trace: Option<Box<Trace>>,
     /// The receipt ids of the background explorations whose results were added.
     pub(super) entered: Vec<String>,
+}
+
+impl Explored {
+    /// Notes about calls, which were not searched for.
+    pub(super) fn of_notes(new: NewNotes) -> Box<Explored> {
+        let NewNotes { notes, block, reason } = new;
+        Box::new(Explored {
+            cost: tokens::count(&block),
+            exploration: Exploration { items: notes, reason: Some(reason), ..Exploration::nothing() },
+            block: Some(block),
+            preamble: Vec::new(),
+            estimate: None,
+            trace: None,
+            entered: Vec::new(),
+        })
+    }
 }

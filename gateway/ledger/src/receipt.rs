@@ -13,6 +13,8 @@ use super::tries::Try;
 
 /// The number of a question's words that a receipt shows.
 const FIRST_WORDS: usize = 12;
+/// Ends the words before the subject of a call.
+const CALL: &str = "a call";
 /// The bytes of a question in which they are looked for.
 const LOOKED_AT: usize = 4 << 10;
 
@@ -287,6 +289,17 @@ impl Receipt {
     /// The realised gain and the price of its map; `None` while the effect is unknown, and without a map.
     pub fn measured(&self) -> Option<(f64, f64)> {
         Some((self.effect?.gain?, self.estimate?.price))
+    }
+
+    /// The reason of a block of notes about a call: when it was added, and what the call is about.
+    pub fn about_call(when: &str, subject: &str) -> String {
+        format!("{when} {CALL}: {subject}")
+    }
+
+    /// Whether the block holds notes about a call, and no answer to a question.
+    pub fn is_about_call(&self) -> bool {
+        let starts = |reason: &String| reason.split_once(':').is_some_and(|(when, _)| when.ends_with(CALL));
+        self.reason.as_ref().is_some_and(starts)
     }
 
     /// The first words of a question, redacted.

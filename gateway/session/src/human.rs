@@ -55,6 +55,11 @@ pub fn newest_human_turn(prompt: &Prompt<'_>) -> Option<HumanTurn> {
     (prompt.tail()..prompt.messages.len()).rev().find_map(|index| human_turn(prompt, index))
 }
 
+/// The last human turn, whether the model has answered it or not.
+pub fn last_human_turn(prompt: &Prompt<'_>) -> Option<HumanTurn> {
+    (0..prompt.messages.len()).rev().find_map(|index| human_turn(prompt, index))
+}
+
 /// The human turn in one message, `None` if it has no human text.
 pub fn human_turn(prompt: &Prompt<'_>, index: usize) -> Option<HumanTurn> {
     let message = prompt.messages.get(index)?;

@@ -17,7 +17,7 @@ pub use answer::answer;
 pub use calls::{has_file_tools, has_shell};
 pub use claimed_directories::{ClaimedDirectories, claimed_directories};
 pub use derived::DerivedId;
-pub use human::{HumanTurn, human_text, human_turn, newest_human_turn, without_packs};
+pub use human::{HumanTurn, human_text, human_turn, last_human_turn, newest_human_turn, without_packs};
 pub use identity::{Identity, identify, kept_session, session_id};
 pub use mode::{CONTEXT, Mode};
 pub use reads::reads;

@@ -297,7 +297,7 @@ impl ReadRequest<'_> {
     fn note_usage(&self, at: usize, effects: &ToolEffects, notes: &[ShownNote], is_open: bool) {
         let Some(store) = self.store else { return };
         let receipts = self.receipts().unwrap_or_default();
-        if let Some(receipt) = usage::marked(receipts, &self.turns[at].1, (effects, notes), is_open) {
+        for receipt in usage::marked(receipts, &self.turns[at].1, (effects, notes), is_open) {
             self.request.workspace.note_effect(&receipt);
             store.note_receipt(receipt);
         }
@@ -309,8 +309,7 @@ impl ReadRequest<'_> {
             return Vec::new();
         }
         let question = &self.turns[at].1;
-        let receipt = usage::injected(self.receipts().unwrap_or_default(), question);
-        let shown: Vec<&str> = receipt.map(usage::notes).unwrap_or_default();
+        let shown = usage::notes(self.receipts().unwrap_or_default(), question);
         let Some(engine) = self.request.workspace.engine.as_ref().filter(|_| !shown.is_empty()) else {
             return Vec::new();
         };
@@ -321,11 +320,14 @@ impl ReadRequest<'_> {
             ToolPart::Result { .. } => None,
         });
         let doings: String = calls.chain([answer]).collect::<Vec<_>>().join("\n");
-        let shown = memories.items().iter().filter(|memory| shown.contains(&&*memory.source));
+        let shown = memories.items().iter().filter_map(|memory| {
+            let (_, words) = shown.iter().find(|(id, _)| *id == memory.source)?;
+            Some((memory, words))
+        });
         let judge = (!decisions.is_empty()).then(FittedJudge::shipped).and_then(Result::ok);
-        let note = |memory: &Memory| ShownNote {
+        let note = |(memory, words): (&Memory, &String)| ShownNote {
             id: memory.source.clone(),
-            used: is_used(&memory.source, &memory.text, question, &doings),
+            used: is_used(&memory.source, &memory.text, words, &doings),
             contradicted: judge.as_ref().is_some_and(|judge| contradicts(judge, decisions, memory)),
         };
         shown.map(note).collect()

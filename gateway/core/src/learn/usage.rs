@@ -22,35 +22,60 @@ pub(super) fn receipts_of(store: &dyn Store, name: &str) -> Result<Vec<Receipt>,
 /// The receipt of the block of a turn.
 pub(super) fn injected<'r>(receipts: &'r [Receipt], question: &str) -> Option<&'r Receipt> {
     let words = Receipt::first_words_of(question);
-    let has_block = |receipt: &Receipt| matches!(receipt.outcome, Outcome::Injected | Outcome::Partial);
-    let mut of_turn = receipts.iter().filter(|receipt| receipt.first_words == words);
+    let mut of_turn = receipts.iter().filter(|receipt| receipt.first_words == words && !receipt.is_about_call());
     of_turn.find(|receipt| has_block(receipt))
 }
 
-/// The ids of the records that a block carries, in full or as a line.
-pub(super) fn notes(receipt: &Receipt) -> Vec<&str> {
-    receipt.items.iter().filter(|item| is_note(item)).map(|item| &*item.source).collect()
+/// The receipts of the notes about the calls of a turn, newest first.
+fn about_calls<'r>(receipts: &'r [Receipt], question: &str) -> impl Iterator<Item = &'r Receipt> {
+    let words = Receipt::first_words_of(question);
+    let of_turn = receipts.iter().filter(move |receipt| receipt.first_words == words);
+    of_turn.take_while(|receipt| receipt.is_about_call()).filter(|receipt| has_block(receipt))
+}
+
+fn has_block(receipt: &Receipt) -> bool {
+    matches!(receipt.outcome, Outcome::Injected | Outcome::Partial)
+}
+
+/// The ids of the records that the blocks of a turn carry, in full or as a line, with the words that called for them.
+pub(super) fn notes<'r>(receipts: &'r [Receipt], question: &'r str) -> Vec<(&'r str, String)> {
+    let of_question = injected(receipts, question).map(|receipt| (receipt, question.to_owned()));
+    let of_calls = about_calls(receipts, question).map(|receipt| {
+        let call = receipt.reason.as_deref().unwrap_or_default();
+        (receipt, format!("{question}\n{call}"))
+    });
+    let notes = |(receipt, words): (&'r Receipt, String)| {
+        let notes = receipt.items.iter().filter(|item| is_note(item));
+        notes.map(move |item| (&*item.source, words.clone()))
+    };
+    of_question.into_iter().chain(of_calls).flat_map(notes).collect()
 }
 
 fn is_note(item: &ReceiptItem) -> bool {
     matches!(&*item.kind, "memory" | "hint") && !item.source.contains(':')
 }
 
-/// The receipt of the block of a turn with the effects of the turn, if it has any. While the turn's answer is unknown
-/// (`is_open`), it may still cite a file, so items that are unused so far stay unmarked.
+/// The receipts of the blocks of a turn that has effects, with these effects. While the turn's answer is unknown (`is_open`), it
+/// may still cite a file, so items that are unused so far stay unmarked.
 pub(super) fn marked(
     receipts: &[Receipt],
     question: &str,
     (effects, notes): (&ToolEffects, &[ShownNote]),
     is_open: bool,
-) -> Option<Receipt> {
-    let mut receipt = injected(receipts, question)?.clone();
-    mark(&mut receipt, effects, is_open);
-    for item in receipt.items.iter_mut().filter(|item| is_note(item)) {
+) -> Vec<Receipt> {
+    let with_effects = |receipt: &Receipt| {
+        let mut receipt = receipt.clone();
+        mark(&mut receipt, effects, is_open);
+        receipt
+    };
+    let of_question = injected(receipts, question).map(with_effects);
+    let mut of_turn: Vec<Receipt> = of_question.into_iter().chain(about_calls(receipts, question).cloned()).collect();
+    for item in of_turn.iter_mut().flat_map(|receipt| &mut receipt.items).filter(|item| is_note(item)) {
         item.used = notes.iter().find(|note| note.id == item.source).map(|note| note.used).or(item.used);
     }
-    let is_marked = receipt.effect.is_some() || receipt.items.iter().any(|item| item.used.is_some());
-    is_marked.then_some(receipt)
+    let is_marked = |receipt: &Receipt| receipt.effect.is_some() || receipt.items.iter().any(|it| it.used.is_some());
+    of_turn.retain(is_marked);
+    of_turn
 }
 
 /// Whether a turn carried texts of personal memory: its block, or, for the first turn, the text at the start of the session.

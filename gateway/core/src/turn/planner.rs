@@ -1,21 +1,24 @@
 //! The steps after replay: find the newest question, enter the workspace, and decide.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use muninn_backend::access::{Caller, Door};
 use muninn_context_engine::value::Prices;
-use muninn_context_engine::{PriorContext, render};
+use muninn_context_engine::{Item, PriorContext, render};
 use muninn_ledger::{EntryId, NewEntry, Receipt, Store, TurnKey, Use};
 use muninn_session::inject::{Boundary, Chain, Replay};
 use muninn_session::{
-    AnsweredCall, HumanTurn, Identity, Mode, SideRequest, answered_calls, human_turn, newest_human_turn,
+    AnsweredCall, HumanTurn, Identity, Mode, SideRequest, answered_calls, human_turn, last_human_turn,
+    newest_human_turn,
 };
 use muninn_wire::{Prompt, Site};
 
 use super::budget::{Budget, already};
 use super::{NoPackReason, Plan, now_ms};
-use crate::decide::{ExplorationRequest, decide};
-use crate::decision::{Decision, LedgerSlot};
+use crate::action_notes::{ActionNotes, NewNotes};
+use crate::decide::{ExplorationRequest, decide, record};
+use crate::decision::{Decision, Explored, LedgerSlot};
 use crate::deep::{BackgroundQuestion, DeepLane, PendingResults, ProgressSender, begin};
 use crate::enter::enter;
 use crate::preamble::{Awaited, Means};
@@ -35,23 +38,22 @@ pub(super) struct TurnPlanner<'a, 'p> {
     pub(super) with_preamble: bool,
 }
 
-/// Where a new block may be inserted, and for which question.
+/// Where a new block may be inserted, and what it may hold.
 struct InsertionPoint {
     site: Site,
-    /// None behind tool results, where only the result of an earlier exploration is inserted.
-    question: Option<String>,
+    occasion: Occasion,
 }
 
-impl InsertionPoint {
-    fn after_tool_results(prompt: &Prompt<'_>) -> Option<InsertionPoint> {
-        let site = prompt.newest_results()?;
-        Some(InsertionPoint { site, question: None })
-    }
+/// Behind tool results stands only what was found earlier, or what is about the calls.
+enum Occasion {
+    Question(String),
+    PendingResults,
+    Calls(NewNotes),
 }
 
 impl From<HumanTurn> for InsertionPoint {
     fn from(turn: HumanTurn) -> InsertionPoint {
-        InsertionPoint { site: turn.site, question: Some(turn.question) }
+        InsertionPoint { site: turn.site, occasion: Occasion::Question(turn.question) }
     }
 }
 
@@ -67,7 +69,7 @@ impl TurnPlanner<'_, '_> {
         location: Location,
         deep: (DeepLane, ProgressSender),
     ) -> Result<(Site, Decision), NoPackReason> {
-        let point = self.find_insertion_point(side, &mut plan.receipt).await?;
+        let point = self.find_insertion_point(side, &location, &mut plan.receipt).await?;
         let slot = self.open_slot(point.site).await?;
         // A model that the user asked for explores in any case.
         if plan.receipt.trial.is_some_and(|trial| trial.held_out) && !matches!(deep.0, DeepLane::Inline(_)) {
@@ -82,8 +84,8 @@ impl TurnPlanner<'_, '_> {
             }
         };
         let site = point.site;
-        let decision = match point.question {
-            Some(question) => {
+        let decision = match point.occasion {
+            Occasion::Question(question) => {
                 let question = BackgroundQuestion {
                     text: question,
                     key: slot.key,
@@ -92,30 +94,54 @@ impl TurnPlanner<'_, '_> {
                 };
                 self.explore(&workspace, budget, question, slot, deep).await
             }
-            None => self.add_pending(&workspace, budget, slot).await?,
+            Occasion::PendingResults => self.add_pending(&workspace, budget, slot).await?,
+            Occasion::Calls(notes) => record(&*self.store, &slot, Explored::of_notes(notes), Instant::now()).await,
         };
         Ok((site, decision))
     }
 
-    /// Finds the newest human turn, or the newest tool results if the result of an exploration waits for them.
+    /// Finds the newest human turn, or the newest tool results if there is something to say behind them.
     async fn find_insertion_point(
         &self,
         side: Option<SideRequest>,
+        location: &Location,
         receipt: &mut Receipt,
     ) -> Result<InsertionPoint, NoPackReason> {
         receipt.side_request = side.map(|side| side.name().to_owned());
-        let turn = newest_human_turn(self.prompt);
-        if let Some(turn) = &turn {
+        if let Some(turn) = newest_human_turn(self.prompt) {
             receipt.first_words = Receipt::first_words_of(&turn.question);
+            if side.is_none() {
+                return Ok(turn.into());
+            }
         }
-        let has_pending = side.is_none() && self.app.explorations.has_pending(&self.chain, self.session());
-        let newest = turn.filter(|_| side.is_none()).map(InsertionPoint::from);
-        let newest = newest.or_else(|| InsertionPoint::after_tool_results(self.prompt).filter(|_| has_pending));
-        let Some(newest) = newest else {
-            self.note_absent().await;
-            return Err(side.map_or(NoPackReason::NoQuestion, NoPackReason::SideRequest));
-        };
-        Ok(newest)
+        if side.is_none()
+            && let Some(site) = self.prompt.newest_results()
+            && let Some(occasion) = self.occasion_behind_results(site, location).await
+        {
+            if let (Occasion::Calls(_), Some(turn)) = (&occasion, last_human_turn(self.prompt)) {
+                receipt.first_words = Receipt::first_words_of(&turn.question);
+            }
+            return Ok(InsertionPoint { site, occasion });
+        }
+        self.note_absent().await;
+        Err(side.map_or(NoPackReason::NoQuestion, NoPackReason::SideRequest))
+    }
+
+    /// What may stand behind tool results: the result of an exploration that waits for them, or the notes about the calls.
+    async fn occasion_behind_results(&self, site: Site, location: &Location) -> Option<Occasion> {
+        if self.app.explorations.has_pending(&self.chain, self.session()) {
+            return Some(Occasion::PendingResults);
+        }
+        let Location::Open(workspace) = location else { return None };
+        if self.replayed.at(site).is_some() || !workspace.settings().context.enabled {
+            return None;
+        }
+        let claimed = &self.identity.claimed_directories.now;
+        let notes = ActionNotes::behind_results(workspace, self.prompt, claimed).await?;
+        let already = self.already(workspace);
+        let is_told = |note: &Item| self.prompt.body.contains(&*note.source) || already.contains_item(note);
+        let new = notes.new_to((&*self.store, self.session()), &is_told, "behind the result of").await?;
+        Some(Occasion::Calls(new))
     }
 
     /// Opens the ledger slot of a turn that has no row yet.
