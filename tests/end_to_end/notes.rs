@@ -270,6 +270,41 @@ fn what_tools_show_becomes_no_note() {
 }
 
 #[test]
+fn questions_are_added_to_a_note_that_nobody_finds() {
+    let team = Team::with("repo", "");
+    for note in ["Olga owns the billing service", "The port of the cache is 8080", "Releases are tagged on Fridays"] {
+        remember(&team, &[note]);
+    }
+    let recalled = |arguments: &[&str]| -> Vec<Value> {
+        let output = team.env.run(&team.root, &[&["recall", "--json"], arguments].concat());
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["memories"].as_array().unwrap().clone()
+    };
+    let question = "Whom do I ask when a customer was charged twice?";
+    let fits = |memory: &Value| memory["fits"] == true && memory["text"].as_str().unwrap().starts_with("Olga");
+    assert!(!recalled(&[question]).iter().any(fits));
+    assert_eq!(recalled(&["--unasked"]).len(), 3);
+    let id = recalled(&["billing service"])[0]["id"].as_str().unwrap().to_owned();
+    let add = |question: &str| team.env.stdout_of(&team.root, &["remember", "--of", &id, "--answers", question]);
+    assert_eq!(add(question).trim(), format!("questions added to {id}"));
+    let found = recalled(&[question]);
+    assert!(fits(&found[0]) && found[0]["answers"] == json!([question]), "{found:?}");
+    assert_eq!(recalled(&["--unasked"]).len(), 2);
+    for number in 0..9 {
+        add(&format!("Who repairs invoice {number}?"));
+    }
+    assert_eq!(recalled(&[&id])[0]["answers"].as_array().unwrap().len(), 5, "no more than a record may have");
+    let told = team.env.stdout_of(&team.root, &["history", &id]);
+    assert!(told.contains(&format!("{id} answers: {question}")), "{told}");
+    for wrong in [&["--of", &id][..], &["--of", "nothing", "--answers", "x"], &["--of", &id, "--answers", " "]] {
+        let refused = team.env.run(&team.root, &[&["remember"], wrong].concat());
+        assert!(!refused.status.success() && !refused.stderr.is_empty(), "{wrong:?}");
+    }
+    team.env.commit(&team.root, "notes");
+    team.env.stdout_of(&team.root, &["reconcile"]);
+    assert!(fits(&recalled(&[question])[0]), "after a reconcile");
+}
+
+#[test]
 fn a_page_is_found_by_what_it_means() {
     let team = Team::with("repo", "");
     let page = |name: &str, text: &str| {

@@ -2,22 +2,18 @@
 //! calls that a request sends.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muninn_base::RelPath;
-use muninn_context_engine::{Action, Item, new_notes, render, tokens};
-use muninn_ledger::{Outcome, Receipt, ReceiptItem, Store};
-use muninn_session::transcript::Transcript;
-use muninn_session::{AnsweredCall, answered_calls, last_human_turn, named_file, named_files, tool_effects};
+use muninn_context_engine::{Action, Item, new_notes, render};
+use muninn_ledger::{Receipt, Store};
+use muninn_session::{AnsweredCall, answered_calls, named_file, named_files, tool_effects};
 use muninn_text::redact;
 use muninn_wire::Prompt;
 
-use super::hook_session::HookTool;
-use super::hook_turn::{RECENT, transcript_of};
-use super::turn::{is_held_out, millis};
+use super::Workspace;
+use super::receipts::receipts_of;
 use super::worklog::ToolCall;
-use super::{App, Workspace};
 
 /// The most tokens of a block.
 const MOST_TOKENS: u32 = 120;
@@ -50,6 +46,11 @@ impl ActionNotes {
         tokio::task::spawn_blocking(work).await.ok().filter(|notes| !notes.groups.is_empty())
     }
 
+    /// The notes about a call that an agent is about to make in this directory.
+    pub(super) async fn before(workspace: &Workspace, call: &ToolCall, directory: &str) -> Option<ActionNotes> {
+        ActionNotes::about(workspace, called(workspace, call, directory)?).await
+    }
+
     /// The notes about the calls whose results a prompt brings.
     pub(super) async fn behind_results(
         workspace: &Workspace,
@@ -68,7 +69,7 @@ impl ActionNotes {
         when: &str,
     ) -> Option<NewNotes> {
         let receipts = match session {
-            Some(session) => store.receipts_of(&redact(session), RECENT).await.ok()?,
+            Some(session) => receipts_of(store, session).await.ok()?,
             None => Vec::new(),
         };
         // A note that was only named before comes in full.
@@ -80,42 +81,6 @@ impl ActionNotes {
         let block = render::note_block(&subject, &notes);
         let reason = Receipt::about_call(when, &subject);
         (!notes.is_empty()).then_some(NewNotes { notes, block, reason })
-    }
-}
-
-impl App {
-    /// The notes about the file or the command of a call, once for each session and note. None for a conversation that goes
-    /// without context, that has no id, or that goes through a gateway.
-    pub(super) async fn notes_before(self: &Arc<Self>, tool: &HookTool) -> Option<String> {
-        let started = Instant::now();
-        let session = tool.session.session.clone()?;
-        let share = self.settings().config.context.holdout;
-        if is_held_out(&session, share) || self.sees_requests_of(&tool.session).await {
-            return None;
-        }
-        let workspace = self.workspace_of(&tool.session).await?;
-        if !workspace.settings().context.enabled {
-            return None;
-        }
-        let store = self.store.as_ref()?;
-        let action = called(&workspace, &tool.call, &tool.session.directory.to_string_lossy())?;
-        let notes = ActionNotes::about(&workspace, action).await?;
-        let transcript = transcript_of(&tool.session);
-        let conversation = String::from_utf8(transcript.body(None)).unwrap_or_default();
-        let is_told = |note: &Item| conversation.contains(&note.source);
-        let new = notes.new_to((&**store, Some(&session)), &is_told, "before").await?;
-        let mut receipt = self.hook_receipt(&tool.session, Transcript::empty(tool.session.client).format());
-        let prompt = Prompt::parse(transcript.format(), conversation.as_bytes()).ok();
-        let turn = prompt.as_ref().and_then(last_human_turn);
-        receipt.first_words = turn.map(|turn| Receipt::first_words_of(&turn.question)).unwrap_or_default();
-        receipt.worktree = workspace.root.display().to_string();
-        receipt.outcome = Outcome::Injected;
-        receipt.reason = Some(new.reason);
-        receipt.items = new.notes.iter().map(ReceiptItem::from).collect();
-        receipt.tokens = tokens::count(&new.block);
-        receipt.ms = millis(started.elapsed());
-        store.note_receipt(receipt);
-        Some(new.block)
     }
 }
 

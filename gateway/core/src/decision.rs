@@ -1,8 +1,7 @@
 use muninn_context_engine::explore::Trace;
-use muninn_context_engine::{Exploration, tokens};
+use muninn_context_engine::{Exploration, Item, tokens};
 use muninn_ledger::{Entry, EntryId, Estimate, NewEntry, PreamblePart, TurnKey, Use};
 
-use super::action_notes::NewNotes;
 use super::turn::now_ms;
 
 /// The key and context of a turn's ledger row.
@@ -61,8 +60,7 @@ pub(super) struct Explored {
 
 impl Explored {
     /// Notes about calls, which were not searched for.
-    pub(super) fn of_notes(new: NewNotes) -> Box<Explored> {
-        let NewNotes { notes, block, reason } = new;
+    pub(super) fn of_notes(notes: Vec<Item>, block: String, reason: String) -> Box<Explored> {
         Box::new(Explored {
             cost: tokens::count(&block),
             exploration: Exploration { items: notes, reason: Some(reason), ..Exploration::nothing() },

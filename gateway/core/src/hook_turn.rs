@@ -23,11 +23,11 @@ use muninn_text::redact;
 use muninn_wire::{Prompt, WireFormat};
 
 use super::deep::{DeepLane, ProgressSender};
-use super::hook_session::{HookSession, HookTool, HookTurn};
+use super::hook_session::{HookSession, HookTurn};
 use super::learn::{ObservedRequest, Observing};
-use super::local::LocalReply;
+use super::receipts::receipts_of;
 use super::turn::{PlanRequest, millis, new_receipt, plan};
-use super::worklog::{SessionWorklog, ToolOutcome, handover_text, logged};
+use super::worklog::{SessionWorklog, handover_text, logged};
 use super::{App, Workspace};
 
 /// The most characters of one block. Claude Code moves longer texts of hooks into a file.
@@ -35,8 +35,6 @@ const MOST_CHARACTERS: usize = 8_000;
 /// The context window that a hook turn is planned for, in tokens: one turn gets at most a fifth of it, 1,600 tokens. Codex
 /// truncates the text of a hook above 2,500.
 const WINDOW: u32 = 8_000;
-/// The number of newest receipts that are searched for requests of the session.
-pub(super) const RECENT: usize = 400;
 /// The format of a hook's receipt, beside those of requests.
 pub(super) const FORMAT: &str = "hook";
 
@@ -100,30 +98,8 @@ impl App {
         block
     }
 
-    /// The reason to hold a call of a tool, or the notes about what it touches.
-    pub(super) async fn before_tool(self: &Arc<Self>, tool: HookTool) -> LocalReply {
-        if let Some(worklog) = self.worklog_of(&tool.session).await {
-            let (session, call) = (tool.session.session.clone(), tool.call.clone());
-            let held = blocking(move || logged(worklog.hold(session.as_deref(), &call))).await;
-            if let Some(reason) = held.flatten() {
-                return LocalReply::Hold(reason);
-            }
-        }
-        self.notes_before(&tool).await.into()
-    }
-
-    /// What the agent is to be told after a call of a tool.
-    pub(super) async fn after_tool(self: &Arc<Self>, tool: HookTool, outcome: ToolOutcome) -> Option<String> {
-        let worklog = self.worklog_of(&tool.session).await?;
-        let told = blocking(move || {
-            let (session, id) = (tool.session.session.as_deref(), tool.id.as_deref());
-            logged(worklog.observe(session, &tool.call, (id, &outcome), true))
-        });
-        told.await.flatten()
-    }
-
     /// The worklog of a session's worktree, if it is in use there.
-    async fn worklog_of(self: &Arc<Self>, session: &HookSession) -> Option<SessionWorklog> {
+    pub(super) async fn worklog_of(self: &Arc<Self>, session: &HookSession) -> Option<SessionWorklog> {
         self.workspace_of(session).await?.worklog_in_use()
     }
 
@@ -213,14 +189,14 @@ impl App {
         let (Some(store), Some(id)) = (&self.store, &session.session) else {
             return false;
         };
-        let receipts = store.receipts_of(&redact(id), RECENT).await.unwrap_or_default();
+        let receipts = receipts_of(&**store, id).await.unwrap_or_default();
         let formats = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses].map(Receipt::format_name);
         receipts.iter().any(|receipt| formats.contains(&&*receipt.format))
     }
 }
 
 /// The result of work that uses files; `None` if it panics.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok().flatten()
 }
 

@@ -15,6 +15,7 @@ mod deep;
 mod embedder;
 mod enter;
 mod explore;
+mod hook_call;
 mod hook_session;
 mod hook_turn;
 mod journal;

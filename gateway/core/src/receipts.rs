@@ -5,12 +5,16 @@ use std::time::{Duration, Instant};
 use muninn_base::ids::{self, IdError};
 use muninn_ledger::{Receipt, Store, StoreError};
 use muninn_text::model::block_on;
+use muninn_text::redact;
 use thiserror::Error;
 
 /// A receipt is written after its request was answered, so an unknown id is looked up again for this long.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The most receipts whose ids are compared with a part.
 const CANDIDATES: usize = 1_000;
+
+/// The number of a session's newest receipts that are looked at.
+const OF_SESSION: usize = 400;
 
 /// Why no receipt was found.
 #[derive(Debug, Error)]
@@ -39,6 +43,11 @@ pub fn find_receipt(store: &dyn Store, part: &str) -> Result<Receipt, ReceiptErr
         }
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// The latest receipts of a session, or of a conversation without one, newest first.
+pub(super) async fn receipts_of(store: &dyn Store, name: &str) -> Result<Vec<Receipt>, StoreError> {
+    store.receipts_of(&redact(name), OF_SESSION).await
 }
 
 /// The latest receipts, newest first.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use muninn_notebooks::journal;
 use muninn_team::knowledge;
-use muninn_team::memories::{ConflictPairs, LoadedMemories, MemoryKind};
+use muninn_team::memories::{ConflictPairs, LoadedMemories, MemoryKind, answers};
 use muninn_team::records::{Home, MAIN, RecordReferences, Superseded};
 use muninn_text::hits::{Hit, Hits};
 use muninn_text::redact::redact;
@@ -63,6 +63,7 @@ impl Store {
         for item in &mut store.items {
             item.superseded = status.superseded(&item.source).map(redacted);
             item.uses = status.use_of(&item.source);
+            item.answers = answers(&item.answers, status.questions_of(&item.source));
         }
         // A record that is in two files, as after a merge, counts once.
         let mut seen = HashSet::new();

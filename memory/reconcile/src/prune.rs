@@ -81,6 +81,9 @@ impl<'a> RecordValues<'a> {
         if matches!(record.body, Body::Use(_)) {
             return Some(OF_USE);
         }
+        if let Body::Questions(kinds::Questions { of, .. }) = &record.body {
+            return self.status.is_gone(of).then_some(GONE);
+        }
         let is_prunable = matches!(
             record.body,
             Body::ContextHit(_) | Body::Pattern(_) | Body::Learning(_) | Body::SessionSummary(_) | Body::Failure(_)

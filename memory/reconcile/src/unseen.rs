@@ -32,7 +32,8 @@ impl<'a> Unseen<'a> {
     /// Returns whether a record came from no reconciled session: a person wrote it into main, or reverted the log of
     /// its session.
     fn has_other(&self, record: &Record) -> bool {
-        let is_statement = !record.is_derived() && !matches!(record.body, Body::Decision(_) | Body::Tombstone(_));
+        let is_statement = !record.is_derived()
+            && !matches!(record.body, Body::Decision(_) | Body::Tombstone(_) | Body::Use(_) | Body::Questions(_));
         let session = record.origin.session.as_deref();
         let is_of_none = session.is_none_or(|session| !self.taken.contains(session));
         is_statement && is_of_none && !self.others.contains(digest(record).as_str())

@@ -115,6 +115,7 @@ fn mentioned(record: &Record) -> Vec<&str> {
         }
         Body::Decision(kinds::Decision { keep, drop, .. }) => keep.iter().chain(drop).map(String::as_str).collect(),
         Body::Tombstone(kinds::Tombstone { forget }) => vec![forget],
+        Body::Questions(kinds::Questions { of, .. }) => vec![of],
         Body::Use(kinds::Use { shown, .. }) => shown.iter().map(String::as_str).collect(),
         _ => Vec::new(),
     }
@@ -129,6 +130,9 @@ fn event(record: &Record) -> Option<HistoryEvent> {
         Body::Learning(kinds::Learning { text, author, .. }) => (author.clone(), text.clone()),
         Body::Pattern(kinds::Pattern { pattern, author, .. }) => (author.clone(), pattern.clone()),
         Body::Failure(kinds::Failure { attempt, author, .. }) => (author.clone(), attempt.clone()),
+        Body::Questions(kinds::Questions { of, author }) => {
+            (author.clone(), format!("{of} answers: {}", record.origin.answers.join("; ")))
+        }
         Body::Same(kinds::Same { kept, folded, by, reason, .. }) => {
             (Some(by.clone()), format!("{folded} is a duplicate of {kept}: {reason}"))
         }

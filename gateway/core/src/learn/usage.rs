@@ -6,17 +6,13 @@ use muninn_ledger::{Effect, Outcome, Receipt, ReceiptItem, Store, StoreError};
 use muninn_session::ToolEffects;
 use muninn_team::learn::ShownNote;
 use muninn_text::model::block_on;
-use muninn_text::redact;
-
-/// The number of newest receipts that are searched for the one of a turn.
-const RECENT: usize = 400;
 
 /// The receipts of a conversation, newest first.
 ///
 /// # Errors
 /// [`StoreError`] where receipts cannot be read.
 pub(super) fn receipts_of(store: &dyn Store, name: &str) -> Result<Vec<Receipt>, StoreError> {
-    block_on(store.receipts_of(&redact(name), RECENT))
+    block_on(crate::receipts::receipts_of(store, name))
 }
 
 /// The receipt of the block of a turn.

@@ -43,6 +43,8 @@ pub struct RecallQuery {
     pub superseded: bool,
     /// Only memories of which all cited places are gone.
     pub stale: bool,
+    /// Only records that somebody stated, and that answer no stored question yet.
+    pub unasked: bool,
     /// The most memories to return.
     pub limit: usize,
 }
@@ -104,7 +106,7 @@ impl Workspace {
         engine.with_citations(|citations| {
             let is_stale = |citation: &Citation| citations.state(citation).is_stale();
             let options = RecallOptions {
-                keep: if query.stale { usize::MAX } else { query.limit },
+                keep: if query.stale || query.unasked { usize::MAX } else { query.limit },
                 types: &types,
                 since: query.since.as_ref(),
                 task,
@@ -157,7 +159,10 @@ impl Workspace {
             }
         };
         found.retain(|(recalled, _)| {
-            !query.stale || memories.get(recalled.doc).is_some_and(|memory| citations.are_gone(memory))
+            let is_wanted = |memory: &Memory| {
+                (!query.stale || citations.are_gone(memory)) && (!query.unasked || is_unasked(memory))
+            };
+            memories.get(recalled.doc).is_some_and(is_wanted)
         });
         Ok(Found { memories: Arc::clone(memories), recalled: found })
     }
@@ -208,6 +213,7 @@ impl RecalledMemory {
             "decided_by": memory.superseded.as_ref().and_then(|superseded| superseded.author.as_ref()),
             "decided_because": memory.superseded.as_ref().and_then(|superseded| superseded.reason.as_ref()),
             "superseded_by": memory.superseded.as_ref().and_then(|superseded| superseded.by.as_ref()),
+            "answers": memory.answers,
             "cites": self.cites.iter().map(cited_as_json).collect::<Vec<_>>(),
             "stale": self.is_stale(),
             "fits": self.fits,
@@ -215,6 +221,12 @@ impl RecalledMemory {
             "score": rounded(self.score),
         })
     }
+}
+
+/// Whether somebody stated a memory without a question that it answers.
+fn is_unasked(memory: &Memory) -> bool {
+    let is_stated = || matches!(memory.record_type.as_deref(), Some("learning" | "failure" | "pattern"));
+    memory.kind == MemoryKind::Record && memory.answers.is_empty() && is_stated()
 }
 
 /// The task that an unambiguous part of its id names.

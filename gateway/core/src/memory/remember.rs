@@ -68,21 +68,12 @@ impl WritableMemory<'_> {
         if text.is_empty() {
             return Err(MemoryError::Empty);
         }
-        if fact.answers.len() > MOST_ANSWERS {
-            return Err(MemoryError::TooManyAnswers { most: MOST_ANSWERS });
-        }
         let reason = fact.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
-        let bytes = text.len() + reason.map_or(0, str::len) + fact.answers.iter().map(String::len).sum::<usize>();
-        if bytes > MAX_TEXT_BYTES {
-            return Err(MemoryError::TooLong { bytes, most: MAX_TEXT_BYTES });
-        }
-        let written = fact.answers.iter().map(|question| question.trim()).filter(|question| !question.is_empty());
-        let written: Vec<&str> = written.collect();
-        let answers: Vec<String> = written.iter().map(|question| redact(question).into_owned()).collect();
+        let (answers, is_question_redacted) = questions(&fact.answers, text.len() + reason.map_or(0, str::len))?;
         let cites: Vec<Citation> = fact.cites.iter().map(|place| self.cite(place)).collect::<Result<_, _>>()?;
         let redacted = redact(text).into_owned();
         let because = reason.map(|reason| redact(reason).into_owned());
-        let is_redacted = redacted != text || answers != written || because.as_deref() != reason;
+        let is_redacted = redacted != text || is_question_redacted || because.as_deref() != reason;
         let task = fact.task.clone().or_else(|| current_task(self.store.home().worktree()?));
         let body = self.body(fact, redacted, &cites);
         let id = self.keep(fact.session.as_deref().unwrap_or(BY_HAND), body, |origin| Origin {
@@ -94,6 +85,23 @@ impl WritableMemory<'_> {
         })?;
         self.flush()?;
         Ok(Kept { id, redacted: is_redacted })
+    }
+
+    /// Adds questions to a record that answers them, given any unambiguous part of its id, and flushes them to a segment.
+    ///
+    /// # Errors
+    /// [`MemoryError`]; nothing is kept then, except where [`MemoryError::Spool`] comes from the flush.
+    pub fn add_questions(&self, part: &str, added: &[String], session: Option<&str>) -> Result<Kept, MemoryError> {
+        let (answers, redacted) = questions(added, 0)?;
+        if answers.is_empty() {
+            return Err(MemoryError::Empty);
+        }
+        let of = self.store.record_id(part)?;
+        let author = self.author();
+        let body = Body::Questions(kinds::Questions { of: of.clone(), author });
+        self.keep(session.unwrap_or(BY_HAND), body, |origin| Origin { task: None, answers, ..origin })?;
+        self.flush()?;
+        Ok(Kept { id: of, redacted })
     }
 
     /// Keeps a statement that `author` wrote into a file of the worktree. It is written to the state directory whatever the
@@ -128,8 +136,7 @@ impl WritableMemory<'_> {
 
     fn body(&self, fact: &Fact, text: String, cites: &[Citation]) -> Body {
         let confidence = Number::from_f64(fact.confidence);
-        let author = self.store.home().worktree().and_then(Worktree::author);
-        let author = author.map(|author| redact(&author).into_owned());
+        let author = self.author();
         match fact.kind {
             FactKind::Learning => Body::Learning(kinds::Learning { text, subject: None, confidence, author }),
             FactKind::Pattern => Body::Pattern(kinds::Pattern {
@@ -142,6 +149,11 @@ impl WritableMemory<'_> {
                 Body::Failure(kinds::Failure { attempt: text, count: None, outcome: String::new(), confidence, author })
             }
         }
+    }
+
+    fn author(&self) -> Option<String> {
+        let author = self.store.home().worktree().and_then(Worktree::author)?;
+        Some(redact(&author).into_owned())
     }
 
     /// Keeps a record of a session, with its origin as `completed`, and returns its id.
@@ -163,4 +175,19 @@ impl WritableMemory<'_> {
         };
         Ok(Citation::of(worktree, place)?)
     }
+}
+
+/// Questions as they are written, and whether a secret was redacted from one. `bytes`: those of the text that they belong to.
+fn questions(given: &[String], bytes: usize) -> Result<(Vec<String>, bool), MemoryError> {
+    if given.len() > MOST_ANSWERS {
+        return Err(MemoryError::TooManyAnswers { most: MOST_ANSWERS });
+    }
+    let bytes = bytes + given.iter().map(String::len).sum::<usize>();
+    if bytes > MAX_TEXT_BYTES {
+        return Err(MemoryError::TooLong { bytes, most: MAX_TEXT_BYTES });
+    }
+    let given: Vec<&str> = given.iter().map(|question| question.trim()).filter(|one| !one.is_empty()).collect();
+    let kept: Vec<String> = given.iter().map(|question| redact(question).into_owned()).collect();
+    let is_redacted = kept != given;
+    Ok((kept, is_redacted))
 }

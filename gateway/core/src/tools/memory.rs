@@ -36,6 +36,9 @@ struct RecallArguments {
     query: Option<String>,
     /// how many memories; 6 if absent
     max: Option<usize>,
+    /// only facts without a stored question
+    #[serde(default)]
+    unasked: bool,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -68,6 +71,7 @@ pub(super) fn tools() -> [ClientTool; 2] {
             .answered(|session, arguments: RecallArguments| {
                 let query = RecallQuery {
                     question: arguments.query,
+                    unasked: arguments.unasked,
                     limit: arguments.max.unwrap_or(MEMORIES).min(MAX_MEMORIES),
                     ..RecallQuery::default()
                 };
@@ -124,9 +128,27 @@ struct ResolveConflictArguments {
     note: Option<String>,
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct AddQuestionsArguments {
+    /// the memory's id, or any unambiguous part of it
+    id: String,
+    /// two or three short questions that it answers, in other words than its own
+    questions: Vec<String>,
+}
+
 /// The tools that keep the memory in order.
-pub(super) fn chores() -> [ClientTool; 3] {
+pub(super) fn chores() -> [ClientTool; 4] {
     [
+        tool("add_questions", Memory, Writes, "questions answered by memory")
+            .about("Store questions that an older memory answers, so that recall finds it by other words.")
+            .parameter("id", &["memory", "record"])
+            .parameter("questions", &["answers"])
+            .answered(|session, arguments: AddQuestionsArguments| {
+                let memory = session.workspace.writable_memory().map_err(memory_error)?;
+                let added = memory.add_questions(&arguments.id, &arguments.questions, session.session.as_deref());
+                let kept = added.map_err(memory_error)?;
+                Ok(json!({"id": kept.id, "redacted": kept.redacted, "place": memory.place()}))
+            }),
         tool("forget", Memory, Replaces, "forget remove delete memory")
             .about("Remove a wrong or outdated memory from recall; git keeps it in history.")
             .parameter("id", &["memory", "record"])

@@ -95,7 +95,10 @@ impl TurnPlanner<'_, '_> {
                 self.explore(&workspace, budget, question, slot, deep).await
             }
             Occasion::PendingResults => self.add_pending(&workspace, budget, slot).await?,
-            Occasion::Calls(notes) => record(&*self.store, &slot, Explored::of_notes(notes), Instant::now()).await,
+            Occasion::Calls(NewNotes { notes, block, reason }) => {
+                let explored = Explored::of_notes(notes, block, reason);
+                record(&*self.store, &slot, explored, Instant::now()).await
+            }
         };
         Ok((site, decision))
     }

@@ -56,7 +56,8 @@ pub(super) fn get(name: &str, arguments: Option<&JsonObject>) -> Result<GetPromp
         "settle-conflicts" => {
             "Call the tool `list_conflicts`. Go through the conflicts one at a time: show me both sides with \
             date and author, check the cited files, say which side the code supports, and ask me what to keep. Call \
-            `resolve_conflict` only with my answer, and put my reason into `note`."
+            `resolve_conflict` only with my answer, and put my reason into `note`. Then call `recall` with `unasked`: for each memory, \
+            call `add_questions` with two or three short questions of somebody who needs it and does not know its words."
                 .to_owned()
         }
         "setup" => {

@@ -51,10 +51,13 @@ pub(crate) struct Recall {
     /// Only memories of which all cited places are gone; they are in no prompt
     #[arg(long)]
     stale: bool,
+    /// Only facts that answer no stored question yet; `muninn remember --of ID` adds some
+    #[arg(long)]
+    unasked: bool,
     /// The most memories to show
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     limit: usize,
-    /// Print JSON: memories with id, kind, type, title, text, date, author, confidence, session, branch, task, files, conflict, until, superseded_by, decided_by, decided_because, cites, stale, fits, uses, score
+    /// Print JSON: memories with id, kind, type, title, text, date, author, confidence, session, branch, task, files, conflict, until, superseded_by, decided_by, decided_because, answers, cites, stale, fits, uses, score
     #[arg(long)]
     json: bool,
 }
@@ -90,6 +93,7 @@ impl Recall {
             branch: self.branch,
             superseded: self.superseded,
             stale: self.stale,
+            unasked: self.unasked,
             limit: self.limit,
         })?;
         if self.json {

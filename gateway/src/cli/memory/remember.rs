@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use muninn_core::{Fact, FactKind};
+use muninn_core::{Fact, FactKind, Kept};
 use serde_json::json;
 use thiserror::Error;
 
@@ -15,11 +15,16 @@ use crate::cli::output;
 #[command(after_help = examples(&[
     ("muninn remember \"Invoices are in cents\"", "A learning"),
     ("muninn remember --cite src/billing.rs:40-52 \"Rounding is half up\"", "A learning about lines of a file"),
+    ("muninn remember --of 01J7QK2 --answers \"How is VAT rounded?\"", "A question that an older record answers"),
     ("muninn remember --type failure \"Upgrading to libfoo 3 breaks the parser\"", "Something that does not work"),
 ]))]
 pub(crate) struct Remember {
     /// The fact, in a few sentences
-    text: String,
+    #[arg(required_unless_present = "of")]
+    text: Option<String>,
+    /// Add the questions of --answers to this record instead of a new one: its id, or any unambiguous part of it
+    #[arg(long, value_name = "ID", requires = "answers", conflicts_with_all = ["text", "cites", "reason", "task", "kind", "confidence"])]
+    of: Option<String>,
     /// A question that it answers, in other words than its own; up to five times
     #[arg(long, value_name = "QUESTION")]
     answers: Vec<String>,
@@ -79,8 +84,14 @@ fn confidence(text: &str) -> Result<f64, ConfidenceError> {
 impl Remember {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("error");
-        let kept = common.workspace()?.writable_memory()?.remember(&Fact {
-            text: self.text,
+        let workspace = common.workspace()?;
+        let memory = workspace.writable_memory()?;
+        if let Some(of) = &self.of {
+            let kept = memory.add_questions(of, &self.answers, None)?;
+            return Ok(told(&kept, self.json, "questions added to"));
+        }
+        let kept = memory.remember(&Fact {
+            text: self.text.unwrap_or_default(),
             answers: self.answers,
             kind: self.kind.into(),
             cites: self.cites,
@@ -89,14 +100,18 @@ impl Remember {
             confidence: self.confidence,
             session: None,
         })?;
-        if kept.redacted {
-            output::note("text that looks like a secret was removed");
-        }
-        if self.json {
-            output::json(&json!({"id": kept.id}));
-        } else {
-            output::line(&format!("remembered as {}", kept.id));
-        }
-        Ok(ExitCode::SUCCESS)
+        Ok(told(&kept, self.json, "remembered as"))
     }
+}
+
+fn told(kept: &Kept, is_json: bool, done: &str) -> ExitCode {
+    if kept.redacted {
+        output::note("text that looks like a secret was removed");
+    }
+    if is_json {
+        output::json(&json!({"id": kept.id}));
+    } else {
+        output::line(&format!("{done} {}", kept.id));
+    }
+    ExitCode::SUCCESS
 }

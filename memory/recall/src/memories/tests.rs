@@ -282,7 +282,11 @@ fn memory_is_found_by_the_questions_that_it_answers() {
     let lines = [
         learning(1, "pino replaced winston", r#""which logger do we use","why is the console output JSON""#),
         learning(2, "the port is 8080", ""),
-        learning(3, "Olga owns the billing service", r#""whom do I ask about invoices""#),
+        learning(3, "Olga owns the billing service", ""),
+        // Questions that somebody added later; a duplicate has those of its newest record.
+        r#"{"id":"4","type":"questions","of":"3","answers":["whom do I ask about invoices","whom do I ask about invoices"]}"#
+            .to_owned(),
+        r#"{"id":"5","type":"questions","of":"absent","answers":["whom do I ask about payrolls"]}"#.to_owned(),
     ];
     let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
     let embedder: Arc<dyn Embedder> = Arc::new(StaticVectors::shipped().unwrap());
@@ -297,6 +301,8 @@ fn memory_is_found_by_the_questions_that_it_answers() {
         assert!(cosine > 0.98, "{question}: {cosine}");
     }
     assert_eq!(first("who is asked about an invoice").0, "3");
+    let all: Vec<&Memory> = memories.items().iter().collect();
+    assert_eq!((all.len(), all.iter().map(|memory| memory.answers.len()).sum::<usize>()), (3, 3));
 }
 
 #[test]

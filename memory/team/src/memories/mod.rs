@@ -12,4 +12,4 @@ pub use conflict_side::ConflictSide;
 pub use contested::ConflictPairs;
 pub use loaded::LoadedMemories;
 pub use memory::{Memory, MemoryKind};
-pub use record::{FILES_TOUCHED, MOST_ANSWERS};
+pub use record::{FILES_TOUCHED, MOST_ANSWERS, answers};

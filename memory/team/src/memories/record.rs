@@ -54,7 +54,7 @@ pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Opti
         title: redact(&title).into_owned(),
         text: redact(&text.join("\n")).into_owned(),
         related: String::new(),
-        answers: origin.answers.iter().take(MOST_ANSWERS).map(|question| redact(question).into_owned()).collect(),
+        answers: answers(&origin.answers, &[]),
         first_line: 0,
         date: Some(record.ts.clone()).filter(|ts| !ts.is_empty()).map(|ts| redact(&ts).into_owned().into()),
         confidence: confidence
@@ -72,6 +72,18 @@ pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Opti
         uses: NoteUse::default(),
         cites: cites.collect(),
     })
+}
+
+/// The questions of a record and those that were added later, each once, redacted.
+pub fn answers(own: &[String], added: &[String]) -> Vec<String> {
+    let mut answers: Vec<String> = Vec::new();
+    for question in own.iter().chain(added) {
+        let question = redact(question).into_owned();
+        if answers.len() < MOST_ANSWERS && !answers.contains(&question) {
+            answers.push(question);
+        }
+    }
+    answers
 }
 
 /// The text of a record and its metadata.
@@ -122,7 +134,8 @@ fn record_text(record: &Record) -> RecordText {
         | Body::Reconciled(_)
         | Body::Run(_)
         | Body::Compared(_)
-        | Body::Use(_) => return RecordText::default(),
+        | Body::Use(_)
+        | Body::Questions(_) => return RecordText::default(),
     };
     record_text.texts.extend(TEXTS.iter().flat_map(|name| record.unknown_texts(name)));
     record_text

@@ -216,6 +216,13 @@ kinds! {
         contradicted: Vec<String>,
     }
 
+    /// Questions that an older record answers: the record's `answers`.
+    "questions" => Questions {
+        /// The older record's id.
+        of: String,
+        author: Option<String>,
+    }
+
     /// A deleted record.
     "tombstone" => Tombstone {
         /// The deleted record's id.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::decisions::Decisions;
 use super::kinds::{self, Body};
+use super::moment::Moment;
 use super::note_use::{NoteUse, NoteUses};
 use super::record::Record;
 use super::same::{Links, Representatives, ordered};
@@ -18,6 +19,8 @@ pub struct RecordReferences {
     forgotten: Vec<String>,
     superseded: HashMap<String, Superseded>,
     uses: NoteUses,
+    /// Questions of older records, with the time at which they were added, and the ids of these records.
+    questions: Vec<(Moment, String, Vec<String>)>,
 }
 
 /// The status of records: which are recalled, and which represent others. It covers all files.
@@ -35,6 +38,8 @@ pub struct RecordStatus {
     links: Links,
     /// What became of notes in prompts, by their representatives.
     uses: HashMap<String, NoteUse>,
+    /// Questions that were added to older records, by their representatives, the oldest first.
+    questions: HashMap<String, Vec<String>>,
 }
 
 impl RecordReferences {
@@ -45,6 +50,9 @@ impl RecordReferences {
         match &record.body {
             Body::Tombstone(kinds::Tombstone { forget }) => self.forgotten.push(forget.clone()),
             Body::Use(of) => self.uses.take(record, of),
+            Body::Questions(kinds::Questions { of, .. }) => {
+                self.questions.push((record.ts.clone(), of.clone(), record.origin.answers.clone()));
+            }
             Body::Supersedes(kinds::Supersedes { older, newer, since, reason }) => self.supersede(
                 older.clone(),
                 Superseded {
@@ -82,13 +90,14 @@ impl RecordReferences {
         self.decisions.extend(other.decisions);
         self.forgotten.extend(other.forgotten);
         self.uses.extend(other.uses);
+        self.questions.extend(other.questions);
         for (older, superseded) in other.superseded {
             self.supersede(older, superseded);
         }
     }
 
     /// Computes the status from all references.
-    pub fn status(self) -> RecordStatus {
+    pub fn status(mut self) -> RecordStatus {
         let same = self.links.followed(&self.decisions);
         let kept = |id: &String| same.kept(id).to_owned();
         let forgotten = self.forgotten.iter().map(kept).collect();
@@ -105,7 +114,12 @@ impl RecordReferences {
             }
         }
         let uses = self.uses.by_note(&same);
-        RecordStatus { forgotten, dropped, both, same, superseded: self.superseded, links: self.links, uses }
+        let mut questions: HashMap<String, Vec<String>> = HashMap::new();
+        self.questions.sort();
+        for (_, of, added) in self.questions {
+            questions.entry(same.kept(&of).to_owned()).or_default().extend(added);
+        }
+        RecordStatus { forgotten, dropped, both, same, superseded: self.superseded, links: self.links, uses, questions }
     }
 }
 
@@ -140,6 +154,11 @@ impl RecordStatus {
     /// Returns whether the record is dropped or superseded. Recall can still return its duplicates.
     pub fn is_gone(&self, id: &str) -> bool {
         self.is_dropped(id) || self.superseded.contains_key(id)
+    }
+
+    /// The questions that were added to a record, the oldest first.
+    pub fn questions_of(&self, id: &str) -> &[String] {
+        self.questions.get(self.kept(id)).map_or(&[], Vec::as_slice)
     }
 
     /// What became of a note in prompts.
