@@ -49,6 +49,7 @@ pub use citations::Citations;
 pub use cost::{measure as measure_item, of_block as block_tokens};
 pub use engine::{Action, Engine, EngineSettings, new_notes};
 pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits, Relevance};
+pub use memory_selection::Fit;
 pub use muninn_index::vectors::Filled;
 pub use muninn_text::tokens;
 pub use prior_context::PriorContext;

@@ -11,4 +11,5 @@ mod places;
 mod probability;
 mod select;
 
+pub use select::Fit;
 pub(crate) use select::{JudgedMemory, MemoryInputs, is_derived, is_retired, judge, select_memories};

@@ -305,6 +305,27 @@ fn questions_are_added_to_a_note_that_nobody_finds() {
 }
 
 #[test]
+fn an_entry_of_the_journal_is_found_by_what_it_means() {
+    let team = Team::with("repo", "");
+    for (section, entry) in [
+        ("ops", "We chose pino over winston because it writes JSON lines without a formatter."),
+        ("ops/dumps", "The nightly dump moved to 4 am, since backups collided with the billing export."),
+        ("people", "Olga looks after invoices and everything that customers are charged."),
+    ] {
+        team.env.stdout_of(&team.root, &["journal", "write", section, "--version", "new", "--entry", entry]);
+    }
+    let found = |arguments: &[&str]| -> Vec<String> {
+        let output = team.env.run(&team.root, &[&["journal", "--json", "search"], arguments].concat());
+        let entries: Value = serde_json::from_slice(&output.stdout).unwrap();
+        entries.as_array().unwrap().iter().map(|entry| entry["content"].as_str().unwrap().to_owned()).collect()
+    };
+    let question = "Which person knows about charges?";
+    assert!(found(&[question])[0].starts_with("Olga"));
+    assert!(found(&[question, "--threshold", "0.5"]).is_empty(), "with a threshold, words decide");
+    assert!(found(&["How is sourdough bread baked?"]).is_empty());
+}
+
+#[test]
 fn a_page_is_found_by_what_it_means() {
     let team = Team::with("repo", "");
     let page = |name: &str, text: &str| {

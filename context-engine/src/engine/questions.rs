@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -17,7 +18,7 @@ use super::state::{Engine, EngineSettings, State, vectors};
 use crate::citations::Citations;
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
 use crate::lexical::{self, LexicalInputs, explore, ranking};
-use crate::memory_selection::{self, JudgedMemory};
+use crate::memory_selection::{self, Fit, JudgedMemory};
 use crate::prior_context::PriorContext;
 use crate::rank::Index;
 use crate::relevance::DEFAULT as DEFAULT_THRESHOLD;
@@ -359,9 +360,9 @@ impl Engine {
         named.collect()
     }
 
-    /// Recalls memories for somebody who asks for them. Those that are likely to answer the question, or contain all of its
-    /// words, come first, and have `true`; each part by rank.
-    pub fn recall(&self, memories: &Memories, question: &str, options: &RecallOptions<'_>) -> Vec<(Recalled, bool)> {
+    /// Recalls memories for somebody who asks for them: the likely ones, then the possible ones, then the others, each part by
+    /// rank.
+    pub fn recall(&self, memories: &Memories, question: &str, options: &RecallOptions<'_>) -> Vec<(Recalled, Fit)> {
         let judged = self.judge(memories, question, options, Some(DEFAULT_THRESHOLD));
         let mut tokenizer = Tokenizer::new();
         let terms: HashSet<String> = question_terms(&mut tokenizer, question).into_iter().collect();
@@ -370,11 +371,13 @@ impl Engine {
             let own: HashSet<String> = question_terms(&mut tokenizer, &memory.searched_text()).into_iter().collect();
             !terms.is_empty() && terms.is_subset(&own)
         };
-        let (fitting, others): (Vec<_>, Vec<_>) = judged
-            .into_iter()
-            .partition(|judged| judged.fits || memories.get(judged.recalled.doc).is_some_and(&mut contains_all));
-        let with = |fits: bool| move |judged: JudgedMemory| (judged.recalled, fits);
-        fitting.into_iter().map(with(true)).chain(others.into_iter().map(with(false))).collect()
+        let fit = |judged: JudgedMemory| {
+            let is_literal = memories.get(judged.recalled.doc).is_some_and(&mut contains_all);
+            (judged.recalled, if is_literal { Fit::Likely } else { judged.fit })
+        };
+        let mut found: Vec<(Recalled, Fit)> = judged.into_iter().map(fit).collect();
+        found.sort_by_key(|(_, fit)| Reverse(*fit));
+        found
     }
 
     fn judge(

@@ -121,12 +121,37 @@ pub(crate) fn select_memories<'a>(
     with_opponents(memories, with_newer(memories, candidates.collect()))
 }
 
+/// How likely it is that a memory answers a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fit {
+    Unlikely,
+    /// Somebody who searches wants to see it.
+    Possible,
+    /// The probability suffices for a line in a prompt, or the memory has all words of the question.
+    Likely,
+}
+
+impl Fit {
+    /// The share of the probability of a line from which a memory is possible. Of the questions in `benches/admit/train.jsonl`
+    /// 73% find their note so instead of 63%, and of those without a note 19% find one instead of 11% (MiniLM).
+    const POSSIBLE: f32 = 0.5;
+
+    fn of(probability: f32, likely: f32) -> Self {
+        if probability >= likely {
+            Self::Likely
+        } else if probability >= likely * Self::POSSIBLE {
+            Self::Possible
+        } else {
+            Self::Unlikely
+        }
+    }
+}
+
 /// A recalled memory with the probability that it answers the question.
 pub(crate) struct JudgedMemory {
     pub(crate) recalled: Recalled,
     pub(crate) probability: f32,
-    /// Whether the probability suffices for a line in a prompt.
-    pub(crate) fits: bool,
+    pub(crate) fit: Fit,
     pub(crate) features: [(&'static str, f32); NAMES.len()],
 }
 
@@ -170,7 +195,7 @@ pub(crate) fn judge(
     let judged = scored.into_iter().map(|scored| {
         let probability = scored.probability();
         let features = std::array::from_fn(|at| (NAMES[at], scored.features[at]));
-        JudgedMemory { recalled: scored.recalled, probability, fits: probability >= likely, features }
+        JudgedMemory { recalled: scored.recalled, probability, fit: Fit::of(probability, likely), features }
     });
     judged.collect()
 }

@@ -199,7 +199,11 @@ impl JournalCommand {
                 output::value(self.json, &written, written_text);
             }
             Action::Search { content, work_context, threshold } => {
-                output::value(self.json, &*journal.search(&work_context, &content, threshold)?, found);
+                let entries = match common.workspace() {
+                    Ok(workspace) => workspace.search_journal(&work_context, &content, threshold)?,
+                    Err(_) => journal.search(&work_context, &content, threshold)?,
+                };
+                output::value(self.json, &*entries, found);
             }
             Action::Sync { remote } => output::value(self.json, &journal.sync(&remote)?, synced),
             Action::Fetch { remote } => output::value(self.json, &journal.fetch(&remote)?, synced),

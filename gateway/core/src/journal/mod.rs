@@ -3,6 +3,7 @@
 mod error;
 mod git_dir;
 mod reads;
+mod search;
 mod session;
 mod synthesis;
 mod synthesis_time;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use muninn_base::RelPath;
 use muninn_base::ids::{self, IdError};
-use muninn_context_engine::{Citations, Engine};
+use muninn_context_engine::{Citations, Engine, Fit};
 use muninn_ledger::rounded;
 use muninn_recall::{Memories, RecallOptions, Recalled};
 use muninn_team::citations::{Citation, CitationState};
@@ -49,13 +49,16 @@ pub struct RecallQuery {
     pub limit: usize,
 }
 
+/// Number of memories that are judged for a search of the wiki or the journal.
+const JUDGED: usize = 50;
+
 #[derive(Debug, Clone)]
 pub struct RecalledMemory {
     pub memory: Memory,
     /// The share of the question's terms that the memory contains, from 0 to 1.
     pub score: f32,
-    /// Whether it is likely to answer the question. Memories that were asked for by id or without a question fit.
-    pub fits: bool,
+    /// How likely it is that it answers the question. Memories that were asked for by id or without a question fit.
+    pub fit: Fit,
     /// The cited places, with what has become of them.
     pub cites: Vec<(Citation, CitationState)>,
 }
@@ -64,8 +67,8 @@ pub struct RecalledMemory {
 struct Found {
     /// The current ones or, for the id of a superseded record, the superseded ones.
     memories: Arc<Memories>,
-    /// Those of them that match, and whether each fits.
-    recalled: Vec<(Recalled, bool)>,
+    /// Those of them that match, and how each fits.
+    recalled: Vec<(Recalled, Fit)>,
 }
 
 impl Workspace {
@@ -116,10 +119,10 @@ impl Workspace {
                 ..RecallOptions::default()
             };
             let Found { memories, recalled } = self.found(engine, (&memories, citations), query, &options)?;
-            let of_memory = |(recalled, fits): &(Recalled, bool)| {
+            let of_memory = |(recalled, fit): &(Recalled, Fit)| {
                 let memory = memories.get(recalled.doc)?.clone();
                 let states = memory.cites.iter().map(|citation| (citation.clone(), citations.state(citation)));
-                Some(RecalledMemory { score: recalled.score, fits: *fits, cites: states.collect(), memory })
+                Some(RecalledMemory { score: recalled.score, fit: *fit, cites: states.collect(), memory })
             };
             Ok(recalled.iter().filter_map(of_memory).take(query.limit).collect())
         })
@@ -133,7 +136,7 @@ impl Workspace {
         query: &RecallQuery,
         options: &RecallOptions<'_>,
     ) -> Result<Found, MemoryError> {
-        let certain = |recalled: Recalled| (recalled, true);
+        let certain = |recalled: Recalled| (recalled, Fit::Likely);
         let question = query.question.as_deref().map(str::trim).filter(|question| !question.is_empty());
         let mut found = match question {
             None => memories.newest(options).into_iter().map(certain).collect(),
@@ -151,7 +154,7 @@ impl Workspace {
                     Some(named) => vec![certain(named)],
                     None => {
                         let mut found = engine.recall(memories, text, options);
-                        let fitting = found.iter().filter(|(_, fits)| *fits).count();
+                        let fitting = found.iter().filter(|(_, fit)| *fit == Fit::Likely).count();
                         found.truncate(fitting + NEAREST);
                         found
                     }
@@ -169,6 +172,17 @@ impl Workspace {
 }
 
 impl Workspace {
+    /// The memories of a kind that possibly answer a question, best first, with their cosine.
+    pub(crate) fn possible(&self, question: &str, kind: MemoryKind) -> Vec<(Memory, f32)> {
+        let Some(engine) = &self.engine else { return Vec::new() };
+        self.use_embedder();
+        let memories = engine.current_memories();
+        let recalled = engine.recall(&memories, question, &RecallOptions { keep: JUDGED, ..RecallOptions::default() });
+        let possible = recalled.into_iter().filter(|(_, fit)| *fit >= Fit::Possible);
+        let found = possible.filter_map(|(one, _)| Some((memories.get(one.doc)?.clone(), one.cosine)));
+        found.filter(|(memory, _)| memory.kind == kind).collect()
+    }
+
     /// The history of a record, given any unambiguous part of its id, the oldest event first.
     pub fn history(&self, part: &str) -> Result<Vec<HistoryEvent>, MemoryError> {
         self.move_old_sessions();
@@ -179,7 +193,7 @@ impl Workspace {
 impl RecalledMemory {
     /// Whether it is more than the nearest of memories that say nothing of the question.
     pub fn matches(&self) -> bool {
-        self.fits || self.score >= LEAST_SCORE
+        self.fit >= Fit::Possible || self.score >= LEAST_SCORE
     }
 
     /// Whether a cited content has changed or is gone.
@@ -216,7 +230,7 @@ impl RecalledMemory {
             "answers": memory.answers,
             "cites": self.cites.iter().map(cited_as_json).collect::<Vec<_>>(),
             "stale": self.is_stale(),
-            "fits": self.fits,
+            "fits": self.fit == Fit::Likely,
             "uses": memory.uses,
             "score": rounded(self.score),
         })

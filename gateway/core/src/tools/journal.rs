@@ -112,7 +112,8 @@ pub(super) fn tools() -> [ClientTool; 6] {
             .parameter("salience_threshold", &["threshold"])
             .answered(|session, arguments: SearchArguments| {
                 let context = arguments.work_context.unwrap_or_default();
-                let found = journal(session)?.search(&context, &arguments.content, arguments.salience_threshold);
+                let found =
+                    session.workspace.search_journal(&context, &arguments.content, arguments.salience_threshold);
                 Ok(named("entries", found.map_err(error)?))
             }),
         tool("journal_read", Journal, Reads, "journal read section overview entry")

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_base::{PathError, RelPath};
+use muninn_context_engine::Fit;
 use muninn_core::{RecallQuery, RecalledMemory, Workspace};
 use muninn_ledger::rounded;
 use muninn_team::records::{Moment, Superseded};
@@ -100,10 +101,15 @@ impl Recall {
             let all: Vec<Value> = found.iter().map(RecalledMemory::as_json).collect();
             output::json(&json!({"memories": all}));
         } else {
-            let (fitting, others): (Vec<_>, Vec<_>) = found.iter().partition(|recalled| recalled.fits);
+            let (fitting, others): (Vec<_>, Vec<_>) = found.iter().partition(|recalled| recalled.fit == Fit::Likely);
             fitting.iter().for_each(|recalled| output::line(&text(recalled)));
             if !others.is_empty() {
-                output::line(if fitting.is_empty() { "nothing fits; nearest:" } else { "less likely:" });
+                let is_possible = others.iter().any(|recalled| recalled.fit == Fit::Possible);
+                output::line(match (fitting.is_empty(), is_possible) {
+                    (false, _) => "less likely:",
+                    (true, true) => "possible:",
+                    (true, false) => "nothing fits; nearest:",
+                });
             }
             others.iter().for_each(|recalled| output::line(&text(recalled)));
             if let [named] = &found[..]
@@ -113,7 +119,7 @@ impl Recall {
                 decisions(&workspace, &named.memory.source)?;
             }
         }
-        if !found.iter().any(|recalled| recalled.fits) && workspace.embedder().is_missing() {
+        if !found.iter().any(|recalled| recalled.fit == Fit::Likely) && workspace.embedder().is_missing() {
             output::note(MODEL_OFFER);
         }
         if found.iter().any(RecalledMemory::matches) {
