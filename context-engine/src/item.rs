@@ -157,6 +157,8 @@ pub enum IndexStatus {
         chunks: usize,
         /// The number of memories and of knowledge sections.
         memories: usize,
+        /// The number of their texts that have no vector yet.
+        unembedded: usize,
         /// Whether history and vectors have been complete once. Both are read after the files.
         settled: bool,
     },

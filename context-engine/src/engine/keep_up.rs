@@ -161,7 +161,7 @@ fn keep_up(engine: &Weak<Engine>, watcher: &Watcher) {
         drop(indexer);
         let notes = engine.read_history();
         notes.iter().for_each(|note| tracing::debug!("{note}"));
-        let filled = engine.embed(&|| true);
+        let filled = engine.embed(&|| true, &|_, _| ());
         filled.notes.iter().for_each(|note| tracing::warn!("{note}"));
     }
     if let Some(error) = watcher.failure() {

@@ -5,10 +5,11 @@
 //! refresh makes the vectors. A background thread reloads a large memory. A question that cannot wait for the reload
 //! sees those of the loaded records that are still current. It sees no records of another branch.
 
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use muninn_base::with_causes;
 use muninn_recall::{Memories, MemorySources};
@@ -19,6 +20,12 @@ use super::{Engine, State};
 
 /// A question waits for memory for at most this fraction (one divided by this number) of its time.
 const WAIT_DIVISOR: u32 = 2;
+
+/// The time in which a caller that waits for memory has vectors made. A transformer makes about a hundred in a second.
+const EMBEDDING: Duration = Duration::from_secs(3);
+
+/// The time after which vectors that a background thread makes are used.
+const SLICE: Duration = Duration::from_secs(20);
 
 /// Marks that a thread reloads the memory. Dropping the guard removes the mark, also after a panic or if the thread
 /// cannot be started.
@@ -59,8 +66,21 @@ impl Engine {
         }
     }
 
-    /// Returns the memory of the current record files, with vectors.
+    /// Returns the memory of the current record files, with the vectors that are made in [`EMBEDDING`]. [`Engine::embed`] makes
+    /// the rest.
     pub(super) fn memories_with_vectors(&self, state: &State) -> Arc<Memories> {
+        let until = Instant::now() + EMBEDDING;
+        self.embedded_memories(state, false, &|_, _| Instant::now() < until)
+    }
+
+    /// Returns the memory of the current record files, with the vectors that are made while `go_on` returns `true`. With
+    /// `continues`, more vectors are made for a memory that is loaded.
+    pub(super) fn embedded_memories(
+        &self,
+        state: &State,
+        continues: bool,
+        go_on: &dyn Fn(usize, usize) -> bool,
+    ) -> Arc<Memories> {
         let sources = self.memory_sources();
         let embedder = self.encoder();
         let id = embedder.as_ref().map(|embedder| embedder.id());
@@ -68,13 +88,29 @@ impl Engine {
         let is_down = embedder.as_ref().is_some_and(|embedder| embedder.problem().is_some());
         match &state.memories {
             Some(memories)
-                if memories.is_current(&self.home, &sources) && (is_down || memories.embedder_id() == id) =>
+                if memories.is_current(&self.home, &sources)
+                    && (is_down || memories.embedder_id() == id && !(continues && memories.unembedded() > 0)) =>
             {
                 Arc::clone(memories)
             }
             _ => {
                 let cache = self.settings.cache_dir.as_deref();
-                self.store_memories(Memories::load_from(&self.home, &sources, embedder, cache))
+                self.store_memories(Memories::load_while(go_on, &self.home, &sources, embedder, cache))
+            }
+        }
+    }
+
+    /// Makes all vectors of the memory, in slices after each of which questions use what is made so far.
+    pub(super) fn embed_memories(&self, go_on: &dyn Fn(usize, usize) -> bool) {
+        loop {
+            let until = Instant::now() + SLICE;
+            let is_wanted = Cell::new(true);
+            let memories = self.embedded_memories(&self.state(), true, &|done, all| {
+                is_wanted.set(go_on(done, all));
+                is_wanted.get() && Instant::now() < until
+            });
+            if memories.unembedded() == 0 || !is_wanted.get() {
+                return;
             }
         }
     }

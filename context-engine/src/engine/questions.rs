@@ -213,16 +213,20 @@ impl Engine {
     /// Makes the missing vectors of the index and the memory. Call this method after [`Self::refresh`] on a background
     /// thread. Until it ends, questions use the existing vectors. It stops between two files if `go_on` returns `false`
     /// or the supervisor stops. If another thread is making vectors, the method returns at once, because that thread
-    /// also makes the vectors of the newest index.
-    pub fn embed(&self, go_on: &dyn Fn() -> bool) -> Filled {
+    /// also makes the vectors of the newest index. `progress` gets the number of vectors and of texts of the memory.
+    pub fn embed(&self, go_on: &dyn Fn() -> bool, progress: &dyn Fn(usize, usize)) -> Filled {
         let mut all = Filled::default();
         self.to_embed.store(true, Ordering::Release);
         while self.to_embed.load(Ordering::Acquire) {
             let Some(_guard) = self.embedding.try_lock() else { return all };
             while self.to_embed.swap(false, Ordering::AcqRel) {
-                self.memories_with_vectors(&self.state());
                 let stopping = self.settings.supervisor.stopping();
-                let filled = self.embed_newest(&|| go_on() && !stopping.is_cancelled());
+                let go_on = || go_on() && !stopping.is_cancelled();
+                self.embed_memories(&|done, all| {
+                    progress(done, all);
+                    go_on()
+                });
+                let filled = self.embed_newest(&go_on);
                 all.embedded += filled.embedded;
                 all.loaded += filled.loaded;
                 all.left = filled.left;
@@ -296,6 +300,7 @@ impl Engine {
                 files: snapshot.len(),
                 chunks: snapshot.chunks(),
                 memories: state.memories.map_or(0, |memories| memories.items().len()),
+                unembedded: self.state().memories.map_or(0, |memories| memories.unembedded()),
                 settled: self.settled.load(Ordering::Acquire),
             },
             (None, Some((done, total))) => IndexStatus::Indexing { done, total },

@@ -130,10 +130,15 @@ fn the_status_follows_the_index() {
     assert_eq!(engine.status(), IndexStatus::Empty);
     assert_eq!(ask(&engine, QUESTIONS[0]).completeness, Completeness::Partial);
     let report = engine.refresh(&()).unwrap();
-    let ready =
-        |settled| IndexStatus::Ready { files: report.files, chunks: report.chunks, memories: report.memories, settled };
+    let ready = |settled| IndexStatus::Ready {
+        files: report.files,
+        chunks: report.chunks,
+        memories: report.memories,
+        unembedded: 0,
+        settled,
+    };
     assert_eq!(engine.status(), ready(false));
-    engine.embed(&|| true);
+    engine.embed(&|| true, &|_, _| ());
     assert_eq!(engine.status(), ready(true));
     assert_eq!((report.files, report.memories), (8, 3));
 }

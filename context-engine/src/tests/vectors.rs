@@ -70,7 +70,7 @@ fn a_short_question_finds_a_file_without_its_words() {
     let engine = engine(&repo, Some(Arc::new(PomeEmbedder)));
     let question = "where are pomes sorted";
     assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs"], "lexical, while there are no vectors");
-    let filled = engine.embed(&|| true);
+    let filled = engine.embed(&|| true, &|_, _| ());
     assert_eq!((filled.embedded, filled.left), (3, 0));
     assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs", "src/apple.rs"]);
     assert_eq!(found(&engine, question, Lists::ALL.without(Lists::VECTORS)), ["src/plum.rs"]);
@@ -80,7 +80,7 @@ fn a_short_question_finds_a_file_without_its_words() {
 fn questions_with_a_path_or_a_headline_are_ranked_by_words() {
     let repo = orchard();
     let engine = engine(&repo, Some(Arc::new(PomeEmbedder)));
-    engine.embed(&|| true);
+    engine.embed(&|| true, &|_, _| ());
     let story: String = (0..20).map(|n| format!(" thing{n}")).collect();
     for question in ["pomes in src/plum.rs", &format!("pomes are sorted\n{story}")] {
         let by_words = found(&engine, question, Lists::ALL.without(Lists::VECTORS));
@@ -92,12 +92,12 @@ fn questions_with_a_path_or_a_headline_are_ranked_by_words() {
 fn edited_files_are_embedded_by_the_next_call() {
     let repo = orchard();
     let engine = engine(&repo, Some(Arc::new(PomeEmbedder)));
-    engine.embed(&|| true);
+    engine.embed(&|| true, &|_, _| ());
     repo.write("src/apple.rs", "/// Picks nothing.\nfn nothing() {}\n");
     repo.write("src/pear.rs", "/// Picks what is soft.\nfn pear() {}\n");
     engine.refresh(&()).unwrap();
     assert!(found(&engine, "some pome", Lists::ALL).is_empty(), "the old text is not found");
-    assert_eq!(engine.embed(&|| true).embedded, 2);
+    assert_eq!(engine.embed(&|| true, &|_, _| ()).embedded, 2);
     assert_eq!(found(&engine, "some pome", Lists::ALL), ["src/pear.rs"]);
 }
 
@@ -107,7 +107,7 @@ fn without_vectors_the_ranking_is_lexical() {
     for embedder in [None, Some(Arc::new(BrokenEmbedder) as Arc<dyn Embedder>)] {
         let broken = embedder.is_some();
         let engine = engine(&repo, embedder);
-        let filled = engine.embed(&|| true);
+        let filled = engine.embed(&|| true, &|_, _| ());
         assert_eq!((filled.embedded, !filled.notes.is_empty()), (0, broken));
         assert_eq!(found(&engine, "where are pomes sorted", Lists::ALL), ["src/plum.rs"]);
     }
@@ -137,14 +137,14 @@ impl Embedder for Colour {
 fn another_embedder_brings_its_own_vectors() {
     let repo = orchard();
     let engine = engine(&repo, Some(Arc::new(PomeEmbedder)));
-    engine.embed(&|| true);
+    engine.embed(&|| true, &|_, _| ());
     let question = "where are pomes sorted";
     assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs", "src/apple.rs"]);
 
     engine.set_embedder(Some(Arc::new(Colour)));
     assert_eq!(engine.embedded_chunks(), 0);
     assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs"], "vectors of another embedder take no part");
-    assert_eq!(engine.embed(&|| true).embedded, 3);
+    assert_eq!(engine.embed(&|| true, &|_, _| ()).embedded, 3);
     assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs", "src/cherry.rs"]);
 
     engine.set_embedder(Some(Arc::new(Colour)));
@@ -160,7 +160,7 @@ fn memory_follows_a_change_of_the_embedder() {
     let engine = engine(&repo, Some(Arc::new(BrokenEmbedder)));
     assert_eq!(engine.current_memories().embedder_id(), None);
     engine.set_embedder(Some(Arc::new(Colour)));
-    engine.embed(&|| true);
+    engine.embed(&|| true, &|_, _| ());
     let memories = engine.current_memories();
     assert_eq!(memories.embedder_id(), Some("colour-1"));
     let found = memories.recall("some pome", &RecallOptions::default());

@@ -212,11 +212,11 @@ impl Workspace {
         engine.set_encoder(opened);
     }
 
-    /// Makes the vectors that the index and the memory lack. May take as long as the embedder does.
-    pub fn embed(&self) -> Filled {
+    /// Makes the vectors that the index and the memory lack. `progress` gets the number of vectors and of texts of the memory. May take as long as the embedder does.
+    pub fn embed(&self, progress: &dyn Fn(usize, usize)) -> Filled {
         self.use_embedder();
         let engine = self.engine.as_ref();
-        engine.map(|engine| engine.embed(&|| true)).unwrap_or_default()
+        engine.map(|engine| engine.embed(&|| true, progress)).unwrap_or_default()
     }
 
     /// Moves the sessions of earlier versions to their present location. For commands, which use session memory once; the
@@ -238,9 +238,9 @@ impl Workspace {
             None => json!({"state": "none", "reason": self.problem}),
             Some(IndexStatus::Empty) => json!({"state": "empty"}),
             Some(IndexStatus::Indexing { done, total }) => json!({"state": "indexing", "done": done, "total": total}),
-            Some(IndexStatus::Ready { files, chunks, memories, settled }) => {
+            Some(IndexStatus::Ready { files, chunks, memories, unembedded, settled }) => {
                 let vectors = self.engine.as_ref().map_or(0, |engine| engine.embedded_chunks());
-                json!({"state": "ready", "files": files, "chunks": chunks, "memories": memories, "vectors": vectors,
+                json!({"state": "ready", "files": files, "chunks": chunks, "memories": memories, "unembedded": unembedded, "vectors": vectors,
                        "settled": settled})
             }
         }
@@ -273,7 +273,7 @@ impl Workspace {
     pub fn keep_up(&self) {
         let Some(engine) = &self.engine else { return };
         engine.watch();
-        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.embed()));
+        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.embed(&|_, _| ())));
         match made {
             Ok(filled) => filled.notes.iter().for_each(|note| tracing::warn!("{note}")),
             Err(_) => tracing::warn!("computing vectors panicked"),

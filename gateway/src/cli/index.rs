@@ -37,7 +37,8 @@ impl Index {
         let Some(report) = report.map_err(|error| CliError::new(Exit::Failure, error.to_string()))? else {
             return Ok(ExitCode::SUCCESS);
         };
-        let report = Report::of(report, &repository);
+        let report = Report::of(report, &repository, &progress);
+        progress.finish();
         if self.json {
             output::json(&report);
         } else {
@@ -66,9 +67,9 @@ struct Report {
 
 impl Report {
     /// Builds the graph and the vectors, which the index itself does not need.
-    fn of(mut index: IndexReport, repository: &Workspace) -> Report {
+    fn of(mut index: IndexReport, repository: &Workspace, progress: &ProgressLine) -> Report {
         let engine = repository.engine.as_ref();
-        let filled = repository.embed();
+        let filled = repository.embed(&|done, all| progress.counted("embedding memory:", done, all));
         let (definitions, imports, calls) = engine.map_or((0, 0, 0), |engine| engine.graph_size());
         index.notes.extend(filled.notes);
         Report {

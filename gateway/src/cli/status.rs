@@ -65,6 +65,7 @@ impl Status {
                 embedder => embedder.clone(),
             },
             "vectors": health["index"]["vectors"],
+            "unembedded": health["index"]["unembedded"],
             "state": state_dir,
             "ledger": ledger,
             "ledger_problem": problem,
@@ -185,7 +186,7 @@ fn repository(status: &Value, index: String) -> Vec<Line> {
 fn memory(status: &Value) -> Vec<Line> {
     let set_up = if status["initialised"] == true { "set up" } else { "not set up; `muninn init` creates it" };
     let mut lines = vec![(".muninn/", set_up.to_owned())];
-    lines.push(("embedder", embedder(&status["embedder"], &status["vectors"])));
+    lines.push(("embedder", embedder(&status["embedder"], status)));
     let summarizer = &status["summarizer"];
     if let Some(model) = word(&summarizer["model"]) {
         let spent = match word(&summarizer["problem"]) {
@@ -197,17 +198,19 @@ fn memory(status: &Value) -> Vec<Line> {
     lines
 }
 
-fn embedder(report: &Value, vectors: &Value) -> String {
+fn embedder(report: &Value, status: &Value) -> String {
     let model = word(&report["model"]).unwrap_or_default();
     if report["state"] == "absent" {
         return format!("static vectors; {MODEL_OFFER}");
     }
-    match (word(&report["reason"]), vectors.as_u64()) {
+    let count = |key: &str| status[key].as_u64().map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    let of_memory = match count("unembedded") {
+        None | Some(0) => String::new(),
+        Some(left) => format!(", {} of the memory to embed", plural(left, "text")),
+    };
+    match (word(&report["reason"]), count("vectors")) {
         (Some(reason), _) => format!("{model}: cannot be used: {reason}"),
-        (None, Some(count)) => {
-            let count = usize::try_from(count).unwrap_or(usize::MAX);
-            format!("{model}: {} in the index", plural(count, "vector"))
-        }
+        (None, Some(vectors)) => format!("{model}: {} in the index{of_memory}", plural(vectors, "vector")),
         (None, None) => model,
     }
 }

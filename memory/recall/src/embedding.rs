@@ -17,6 +17,9 @@ use super::kept::Store;
 /// Number of texts that are embedded at once.
 const BATCH: usize = 256;
 
+/// Whether to go on with embedding, by the number of vectors and of texts.
+pub(super) type GoOn<'a> = &'a dyn Fn(usize, usize) -> bool;
+
 /// The texts that have vectors: one of each memory, then the questions that they answer.
 fn texts(items: &[Memory]) -> impl Iterator<Item = Cow<'_, str>> {
     let answers = items.iter().flat_map(|item| &item.answers).map(|question| Cow::Borrowed(question.as_str()));
@@ -45,8 +48,9 @@ impl<'a> Embedding<'a> {
         self.embedder.id()
     }
 
-    /// Returns the vectors of [`texts`], each with one byte per dimension.
-    pub(super) fn vectors(&self, items: &[Memory]) -> Result<Vec<u8>, EmbedError> {
+    /// Returns the vectors of [`texts`], each with one byte per dimension, and how many are not made yet, because `go_on`
+    /// returned `false`. It gets the number of vectors and of texts. A vector that is not made is the zero vector.
+    pub(super) fn vectors(&self, items: &[Memory], go_on: GoOn<'_>) -> Result<(Vec<u8>, usize), EmbedError> {
         let size = self.embedder.dimensions();
         let mut vectors = vec![0; texts(items).count() * size];
         let mut missing: Vec<(Cow<'_, str>, &mut [u8])> = Vec::new();
@@ -56,7 +60,13 @@ impl<'a> Embedding<'a> {
                 None => missing.push((text, vector)),
             }
         }
+        let all = texts(items).count();
+        let mut left = missing.len();
         for batch in missing.chunks_mut(BATCH) {
+            if !go_on(all - left, all) {
+                break;
+            }
+            left -= batch.len();
             let texts: Vec<&str> = batch.iter().map(|(text, _)| &**text).collect();
             let embedded = self.embedder.embed(&texts)?;
             for ((_, vector), made) in batch.iter_mut().zip(embedded) {
@@ -65,12 +75,12 @@ impl<'a> Embedding<'a> {
                 }
             }
         }
-        Ok(vectors)
+        Ok((vectors, left))
     }
 
     fn made(&self, text: &str) -> Option<&[u8]> {
         let at = self.places.get(&digest(text))?;
         let size = self.embedder.dimensions();
-        self.vectors.get(at * size..(at + 1) * size)
+        self.vectors.get(at * size..(at + 1) * size).filter(|made| made.iter().any(|byte| *byte != 0))
     }
 }

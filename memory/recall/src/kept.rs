@@ -15,7 +15,7 @@ use super::MemorySources;
 use super::order::NeighbourRuns;
 
 /// Increased whenever the format or the meaning of the stored data changes.
-pub(super) const FORM: ImageFormat = ImageFormat { prefix: "memory-", magic: b"muninn memory index 11\n" };
+pub(super) const FORM: ImageFormat = ImageFormat { prefix: "memory-", magic: b"muninn memory index 12\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 /// The data that is built from the files.
@@ -34,4 +34,6 @@ pub(super) struct Store {
     pub(super) embedder: String,
     #[serde(with = "muninn_text::lexical::bytes")]
     pub(super) vectors: Vec<u8>,
+    /// Number of vectors that are not made yet.
+    pub(super) unembedded: usize,
 }

@@ -9,7 +9,7 @@ use muninn_team::records::{Home, MAIN, RecordReferences, Superseded};
 use muninn_text::hits::{Hit, Hits};
 use muninn_text::redact::redact;
 
-use super::embedding::Embedding;
+use super::embedding::{Embedding, GoOn};
 use super::kept::Store;
 use super::order::{self, NeighbourRuns};
 use super::related::RelatedTexts;
@@ -86,10 +86,10 @@ impl Store {
         store
     }
 
-    pub(super) fn embed(&mut self, embedding: &Embedding<'_>) {
-        match embedding.vectors(&self.items) {
-            Ok(vectors) => {
-                self.vectors = vectors;
+    pub(super) fn embed(&mut self, embedding: &Embedding<'_>, go_on: GoOn<'_>) {
+        match embedding.vectors(&self.items, go_on) {
+            Ok((vectors, left)) => {
+                (self.vectors, self.unembedded) = (vectors, left);
                 self.embedder = embedding.id().to_owned();
             }
             Err(error) => self.notes.push(format!("memory is recalled by words alone: {error}")),

@@ -7,7 +7,7 @@ use muninn_repo_tools::GlobSet;
 use muninn_team::knowledge;
 use muninn_team::memories::{LoadedMemories, Memory, MemoryKind};
 use muninn_team::records::{Home, MAIN, Record, RecordFile};
-use muninn_text::embed::Embedder;
+use muninn_text::embed::{Embedder, STATIC_ID};
 use muninn_text::hits::Hits;
 use muninn_text::lexical::{Bm25, DocId, Tokenizer, question_terms};
 
@@ -30,7 +30,7 @@ const USUAL_CONFIDENCE: f32 = 0.7;
 /// Scores that differ by less than 1/1024 are equal, and then the newer memory comes first.
 const STEPS: f32 = 1024.0;
 
-/// Minimum number of memories for a cache file. Fewer are rebuilt faster, even with a transformer's vectors.
+/// Minimum number of memories for a cache file with static vectors. Fewer are rebuilt faster.
 const WORTH_KEEPING: usize = 100;
 
 /// Number of newer records whose cosine is computed; see [`Memories::newer_like`].
@@ -102,20 +102,33 @@ impl Memories {
         embedder: Option<Arc<dyn Embedder>>,
         cache: Option<&Path>,
     ) -> Self {
+        Self::load_while(&|_, _| true, home, sources, embedder, cache)
+    }
+
+    /// [`Self::load_from`], which makes vectors as long as `go_on` returns `true`. It gets the number of vectors and of texts,
+    /// before each batch. [`Self::unembedded`] says what is left; the next call goes on.
+    pub fn load_while(
+        go_on: &dyn Fn(usize, usize) -> bool,
+        home: &Home,
+        sources: &MemorySources,
+        embedder: Option<Arc<dyn Embedder>>,
+        cache: Option<&Path>,
+    ) -> Self {
         let id = embedder.as_ref().map_or("", |embedder| embedder.id());
         // A damaged image, or one of another version, counts as absent and is rewritten.
         let kept: Option<Store> = cache.and_then(|dir| image::read(&FORM, dir, home.root()).ok().flatten());
         let store = match kept {
-            Some(kept) if kept.serves(sources, id) && kept.is_current(home) => kept,
+            Some(kept) if kept.serves(sources, id) && kept.is_current(home) && kept.unembedded == 0 => kept,
             older => {
                 let embedder = embedder.as_deref().map(|embedder| Embedding::new(embedder, older));
                 let mut store = Store::of(home, sources);
                 if let Some(embedder) = embedder {
-                    store.embed(&embedder);
+                    store.embed(&embedder, go_on);
                 }
                 // If the embedder fails, the file keeps the vectors of texts that still exist.
                 let is_whole = store.embedder == id;
-                let cache = cache.filter(|_| is_whole && store.items.len() >= WORTH_KEEPING);
+                let is_worth = store.items.len() >= WORTH_KEEPING || !id.is_empty() && !id.starts_with(STATIC_ID);
+                let cache = cache.filter(|_| is_whole && is_worth);
                 if let Some(Err(error)) = cache.map(|dir| image::write(&FORM, dir, home.root(), &store)) {
                     store.notes.push(format!("memory is not cached: {error}"));
                 }
@@ -149,7 +162,7 @@ impl Memories {
     pub fn of_records<'a>(records: impl IntoIterator<Item = &'a Record>, embedder: Option<Arc<dyn Embedder>>) -> Self {
         let mut store = Store::from_parts([LoadedMemories::of(records)], RecordSelection::Valid, MAIN);
         if let Some(embedder) = &embedder {
-            store.embed(&Embedding::new(&**embedder, None));
+            store.embed(&Embedding::new(&**embedder, None), &|_, _| true);
         }
         Self::from_parts(store, embedder)
     }
@@ -271,6 +284,11 @@ impl Memories {
     /// Returns whether a reload takes longer than a question should wait.
     pub fn is_large(&self) -> bool {
         self.store.items.len() >= LARGE
+    }
+
+    /// Number of texts of memories that have no vector yet, though the memories have an embedder.
+    pub fn unembedded(&self) -> usize {
+        self.store.unembedded
     }
 
     /// The id of the embedder whose vectors take part in recall; `None` for recall by words alone.

@@ -94,6 +94,12 @@ impl Workspace {
                     let reason = embedder.problem().unwrap_or_default();
                     tracing::warn!("memory is recalled by words alone: {reason}");
                 }
+                if memories.unembedded() > 0 {
+                    let left = memories.unembedded();
+                    tracing::warn!(
+                        "{left} texts of the memory are found by words alone until `muninn index` embeds them"
+                    );
+                }
                 memories
             }
         };

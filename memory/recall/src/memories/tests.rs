@@ -275,6 +275,30 @@ fn only_new_texts_are_embedded_after_a_change() {
 }
 
 #[test]
+fn vectors_that_are_not_made_yet_are_made_by_the_next_load() {
+    let line = |n: usize| format!("{{\"id\":\"{n:05}\",\"type\":\"learning\",\"text\":\"word{n}\"}}\n");
+    let repo = Fixture::with(&[(MAIN, &(0..700).map(line).collect::<String>())]);
+    let cache = tempfile::tempdir().unwrap();
+    let one = Counting::of("one");
+    let load = |batches: usize| {
+        let (left, embedder) = (std::cell::Cell::new(batches), Arc::clone(&one) as Arc<dyn Embedder>);
+        let go_on = |done: usize, all: usize| {
+            assert!(done < all && all == 700);
+            left.replace(left.get().saturating_sub(1)) > 0
+        };
+        let sources = main_alone().into();
+        Memories::load_while(&go_on, &repo.home(), &sources, Some(embedder), Some(cache.path()))
+    };
+    for (batches, embedded, unembedded) in [(0, 0, 700), (1, 256, 444), (1, 256, 188), (9, 188, 0), (9, 0, 0)] {
+        let memories = load(batches);
+        assert_eq!((one.embedded(), memories.unembedded()), (embedded, unembedded));
+        assert_eq!(memories.embedder_id(), Some("one"));
+        assert_eq!(ids(&memories, "word33", &RecallOptions::default())[0], "00033");
+        assert_eq!(one.embedded(), 1, "the question");
+    }
+}
+
+#[test]
 fn memory_is_found_by_the_questions_that_it_answers() {
     let learning = |id: u32, text: &str, answers: &str| {
         format!(r#"{{"id":"{id}","ts":"2026-01-01","type":"learning","text":"{text}","answers":[{answers}]}}"#)
