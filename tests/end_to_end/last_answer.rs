@@ -305,6 +305,9 @@ fn stated_decisions_are_learned_if_text_is_recorded() {
     assert_eq!(told, expected);
     let sources: Vec<&Value> = learned.iter().map(|record| &record["sources"][0]["path"]).collect();
     assert_eq!(sources, [&json!("src/storage.rs"), &json!("src/parser.rs"), &Value::Null]);
+    // What the agent decided answers the question.
+    let answers: Vec<&Value> = learned.iter().map(|record| &record["answers"]).collect();
+    assert_eq!(answers, [&Value::Null, &json!([question]), &json!([question])]);
     let written = format!("{:?}{}", team.segments(), team.state());
     assert!(!written.contains(TOKEN) && !written.contains("print this line"), "{written}");
 

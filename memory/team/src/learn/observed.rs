@@ -5,6 +5,7 @@ use muninn_repo_tools::{Worktree, read_text};
 use muninn_text::redact::redact;
 use serde_json::Number;
 
+use super::decisions::{Decision, Speaker};
 use super::limits::MAX_FILES;
 use super::notes::ShownNote;
 use super::turn::{Failure, LearnContext, Turn, names, touched};
@@ -22,6 +23,9 @@ const TOGETHER: std::ops::RangeInclusive<usize> = 2..=6;
 
 /// Confidence of a pattern from one turn.
 const ONE_SESSION: f64 = 0.5;
+
+/// Maximum number of words of a question that is kept for the decision which answers it. A longer one brings its own material.
+const QUESTION_WORDS: usize = 40;
 
 /// Minimum count of a failure that is recorded.
 const REPEATED: u64 = 2;
@@ -63,10 +67,19 @@ impl Turn {
         records.extend(self.uses().map(|body| context.record(body, &[])));
         records.extend(self.repeated().into_iter().map(|body| context.record(body, &[])));
         if context.with_text {
-            let decided = self.decisions.iter().map(|decision| context.record(decision.body(), &decision.files));
-            records.extend(decided);
+            records.extend(self.decisions.iter().map(|decision| self.decided(decision, context)));
         }
         records
+    }
+
+    /// The record of a decision. What the agent decided answers the turn's question.
+    fn decided(&self, decision: &Decision, context: &LearnContext<'_>) -> Record {
+        let mut record = context.record(decision.body(), &decision.files);
+        let words: Vec<&str> = self.question.split_whitespace().take(QUESTION_WORDS + 1).collect();
+        if decision.speaker == Speaker::Agent && (1..=QUESTION_WORDS).contains(&words.len()) {
+            record.origin.answers = vec![redact(&words.join(" ")).into_owned()];
+        }
+        record
     }
 
     fn hit(&self, files: &[RelPath], relevance: f64, with_text: bool) -> Body {
