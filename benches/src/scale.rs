@@ -168,7 +168,7 @@ impl Task {
             outcome.answer_ms = since(started);
         }
         let filling = Instant::now();
-        let filled = engine.embed(&|| true);
+        let filled = engine.embed(&|| true, &|_, _| ());
         filled.notes.iter().for_each(|note| progress(note));
         outcome.vectors = filled.embedded + filled.loaded;
         outcome.vectors_ms = since(filling);

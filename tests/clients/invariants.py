@@ -9,7 +9,7 @@ Both: a prompt extends the one before it wherever the client's own does, and a h
 import re
 
 # With the sentence that follows the fence: a small model repeats a bare fence in its answers, and that is its own text.
-BLOCK = r'<muninn-context>\\nAdded automatically by Muninn(?:[^"\\]|\\.)*?</muninn-context>(?:\\n)?'
+BLOCK = r'<muninn-context>\\n(?:Added automatically by Muninn|Team notes about )(?:[^"\\]|\\.)*?</muninn-context>(?:\\n)?'
 # The ways in which a block gets into a body, each with what was there before. A client's string becomes a list, hence
 # the longer forms first.
 FORMS = [
@@ -20,7 +20,7 @@ FORMS = [
     (re.compile(r',\{"type":"(?:input_)?text","text":"' + BLOCK + r'"\}'), ""),
     (re.compile(r"\\n\\n" + BLOCK), ""),
 ]
-FENCED = re.compile(r"<muninn-context>\nAdded automatically by Muninn.*?</muninn-context>", re.DOTALL)
+FENCED = re.compile(r"<muninn-context>\n(?:Added automatically by Muninn|Team notes about ).*?</muninn-context>", re.DOTALL)
 
 
 def without_blocks(body):

@@ -26,13 +26,15 @@ import cached_tokens
 import invariants
 import lanes
 import learned
+import noted
 import scripted
 import two_gateways
 from place import place
 from scenarios import ANSWERS, SCENARIOS
 from tap import Tap
 
-PROOFS = {"two-gateways": two_gateways.prove, "cached-tokens": cached_tokens.prove, "learned": learned.prove}
+PROOFS = {"two-gateways": two_gateways.prove, "cached-tokens": cached_tokens.prove, "learned": learned.prove,
+          "noted": noted.prove}
 FORMAT_OF = {module.NAME: module for module in scripted.FORMATS.values()}
 WINDOW = 128000
 

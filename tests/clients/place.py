@@ -40,18 +40,18 @@ class Place:
 
 
 @contextlib.contextmanager
-def place(name, *, lane, backend, dialect, model, window, upstream=None, key=None, again=False):
+def place(name, *, lane, backend, dialect, model, window, upstream=None, key=None, again=False, more=""):
     """A gateway in front of `backend` (a URL), with `dialect` as the configuration says it, and all that belongs to it.
 
     `key` is what the gateway is to show the backend. `again` starts another gateway where one of this name has ended, with
-    the state and the client's home that it left.
+    the state and the client's home that it left. `more` is the rest of its configuration.
     """
     directory = lane.work / re.sub(r"[^\w.]+", "-", name)
     directory.mkdir(exist_ok=again)
     home = directory / "home"
     home.mkdir(exist_ok=again)
     config = directory / "muninn.toml"
-    config.write_text(configuration(backend, dialect, model, window, key))
+    config.write_text(configuration(backend, dialect, model, window, key) + more)
     environment = os.environ | {
         "MUNINN_CONFIG": str(config), "STAGE_BACKEND_KEY": key or "", "HOME": str(directory), "MUNINN_CACHE_DIR": str(lane.work / "cache"),
         **{f"XDG_{kind}_HOME": str(directory / kind.lower()) for kind in ("CONFIG", "STATE", "CACHE", "DATA")},

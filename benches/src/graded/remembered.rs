@@ -37,7 +37,7 @@ impl Remembered {
         }
         let stage = Stage::start(home, root, "");
         engine.refresh(&())?;
-        engine.embed(&|| true);
+        engine.embed(&|| true, &|_, _| ());
         Ok(Self { stage, engine, numbers })
     }
 

@@ -34,7 +34,7 @@ impl Subject {
         engine.refresh(&())?;
         let index = started.elapsed();
         let started = Instant::now();
-        engine.embed(&|| true).notes.iter().for_each(|note| progress(note));
+        engine.embed(&|| true, &|_, _| ()).notes.iter().for_each(|note| progress(note));
         Ok(Self { engine, cold, index, embedding: started.elapsed() })
     }
 

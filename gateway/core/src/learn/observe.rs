@@ -390,9 +390,13 @@ impl ReadRequest<'_> {
     }
 }
 
+/// Begins the reason of a memory.
+const REASON: &str = "\nreason: ";
+
 /// Whether one of these decisions contradicts a memory, by rules.
 fn contradicts(judge: &FittedJudge, decisions: &[Decision], memory: &Memory) -> bool {
-    let relation = |decision: &Decision| judge.judge(&claim(&memory.text), &claim(&decision.text)).relation;
+    let note = memory.text.split_once(REASON).map_or(&*memory.text, |(statement, _)| statement);
+    let relation = |decision: &Decision| judge.judge(&claim(note), &claim(decision.statement())).relation;
     decisions.iter().any(|decision| relation(decision) == Relation::Contradicts)
 }
 

@@ -79,6 +79,12 @@ impl Speaker {
 }
 
 impl Decision {
+    /// The text without the words that announce a decision.
+    pub fn statement(&self) -> &str {
+        let announced = self.text.split_once(": ").filter(|(before, _)| before.to_lowercase().ends_with("decision"));
+        announced.map_or(&*self.text, |(_, statement)| statement)
+    }
+
     /// The record's content. The text is redacted again, because the caller may have made it.
     pub(super) fn body(&self) -> Body {
         Body::Learning(kinds::Learning {
