@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
+use muninn_team::records::MAIN;
 use muninn_tests::{TestEnv, wait_within};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -36,6 +37,12 @@ pub(crate) struct Options {
     /// Prompts of each kind.
     #[arg(long, default_value_t = 40)]
     prompts: usize,
+    /// Notes in the memory, made of lines of the tree.
+    #[arg(long, default_value_t = 0)]
+    notes: usize,
+    /// The folder of MiniLM's weights, which are installed first.
+    #[arg(long, value_name = "DIR")]
+    model: Option<PathBuf>,
 }
 
 /// Times are milliseconds from the start of a process to its end. Memory is MB of 10^6 bytes.
@@ -75,6 +82,13 @@ pub(crate) fn run(options: &Options) -> Result<Report> {
     let bench = Bench { home: home(), root: corpus.root.clone() };
     // The default deadlines hold, so a process that takes too long answers nothing.
     bench.home.write_config("[hooks]\ndaemon_idle_minutes = 0\n");
+    if let Some(model) = &options.model {
+        let model = model.to_str().context("not UTF-8")?;
+        ensure!(bench.muninn(&["model", "pull", "--from", model]).status()?.success(), "the weights are not installed");
+    }
+    if options.notes > 0 {
+        bench.remember(options.notes)?;
+    }
     let started = Instant::now();
     ensure!(bench.muninn(&["index"]).status()?.success(), "the tree is not indexed");
     progress(&format!("indexed in {:.1} s", started.elapsed().as_secs_f64()));
@@ -122,6 +136,18 @@ impl Bench {
         let mut command = muninn(&self.home);
         command.current_dir(&self.root).args(arguments).stdin(Stdio::null());
         command
+    }
+
+    fn remember(&self, notes: usize) -> Result<()> {
+        let texts = questions::sample(&self.root, notes)?;
+        let lines = texts.iter().enumerate().map(|(at, text)| {
+            let record =
+                json!({"id": format!("{at:026}"), "ts": "2026-01-01T00:00:00Z", "type": "learning", "text": text});
+            format!("{record}\n")
+        });
+        let main = self.root.join(MAIN);
+        std::fs::create_dir_all(main.parent().context("no folder")?)?;
+        Ok(std::fs::write(main, lines.collect::<String>())?)
     }
 
     fn daemon(&self) -> Result<Running> {
