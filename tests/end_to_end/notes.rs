@@ -78,6 +78,18 @@ fn a_note_that_the_conversation_holds_or_that_is_too_long_does_not_come() {
     assert_eq!(edit(&session, "src/storage.rs"), None);
     std::fs::remove_file(session.team.root.join("src/lib.rs")).unwrap();
     assert_eq!(edit(&session, "src/lib.rs"), None, "a file that is gone");
+    // What agents did is no statement.
+    let record = |kind: &str, more: Value| {
+        let mut record = json!({"id": format!("01J000000000000000000{kind:X<5}"), "ts": "2026-01-01T00:00:00Z", "type": kind,
+            "sources": [{"path": "src/invoice.rs", "blob": "83be2582e7ca8af91b8da5b3324d863b271614ed"}]});
+        record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        format!("{record}\n")
+    };
+    std::fs::write(session.team.root.join("src/invoice.rs"), "pub struct Line;\n").unwrap();
+    let hit = record("context_hit", json!({"terms": ["invoice"], "files": ["src/invoice.rs"]}));
+    let touched = record("session_summary", json!({"files_touched": ["src/invoice.rs"]}));
+    std::fs::write(session.team.root.join(".muninn/memory/main.jsonl"), hit + &touched).unwrap();
+    assert_eq!(edit(&session, "src/invoice.rs"), None);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use muninn_base::RelPath;
 use muninn_recall::Memories;
-use muninn_team::memories::{Memory, MemoryKind};
+use muninn_team::memories::Memory;
 use muninn_text::tokens;
 
 use super::Engine;
@@ -45,10 +45,7 @@ impl Engine {
         let citations = Citations::new(self.worktree(), state.snapshot.as_deref());
         let now = self.settings.clock.now();
         let is_sure = |memory: &Memory| {
-            memory.kind == MemoryKind::Record
-                && !is_derived(memory)
-                && !is_retired(memory, now)
-                && !citations.are_gone(memory)
+            memory.is_statement() && !is_derived(memory) && !is_retired(memory, now) && !citations.are_gone(memory)
         };
         let concerned = memories.items().iter().filter(|memory| action.concerns(memory) && is_sure(memory));
         let mut concerned: Vec<&Memory> = concerned.collect();

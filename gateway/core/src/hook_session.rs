@@ -9,7 +9,7 @@ use super::ToolCall;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct HookSession {
     pub client: Client,
-    /// The client's session id.
+    /// The client's session id, as the client writes it; one that holds a secret is replaced where the call is answered.
     #[serde(default)]
     pub session: Option<String>,
     /// The directory that the agent works in.

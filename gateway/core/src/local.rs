@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use muninn_backend::access::Caller;
+use muninn_session::kept_session;
 use serde::{Deserialize, Serialize};
 
 use super::hook_session::{HookSession, HookTool, HookTurn};
@@ -55,6 +56,17 @@ impl From<Option<String>> for LocalReply {
 }
 
 impl LocalRequest {
+    fn hook_session_mut(&mut self) -> Option<&mut HookSession> {
+        match self {
+            LocalRequest::HookTurn(HookTurn { session, .. })
+            | LocalRequest::HookBeforeTool(HookTool { session, .. })
+            | LocalRequest::HookAfterTool(HookTool { session, .. }, _)
+            | LocalRequest::HookSessionStart(session)
+            | LocalRequest::HookEnd(session) => Some(session),
+            LocalRequest::Tools { .. } => None,
+        }
+    }
+
     /// The directory that the caller works in.
     pub fn directory(&self) -> &PathBuf {
         match self {
@@ -70,7 +82,10 @@ impl LocalRequest {
 
 impl App {
     /// Answers a call. A fault is logged, and answered with nothing.
-    pub async fn answer_local(self: &Arc<Self>, request: LocalRequest) -> LocalReply {
+    pub async fn answer_local(self: &Arc<Self>, mut request: LocalRequest) -> LocalReply {
+        if let Some(session) = request.hook_session_mut() {
+            session.session = session.session.take().and_then(kept_session);
+        }
         match request {
             LocalRequest::HookSessionStart(session) => self.start_session(&session).await.into(),
             LocalRequest::HookTurn(turn) => self.hook_turn(&turn).await.into(),

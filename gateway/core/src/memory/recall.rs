@@ -43,7 +43,7 @@ pub struct RecallQuery {
     pub superseded: bool,
     /// Only memories of which all cited places are gone.
     pub stale: bool,
-    /// Only records that somebody stated, and that answer no stored question yet.
+    /// Only records of statements that answer no stored question yet.
     pub unasked: bool,
     /// The most memories to return.
     pub limit: usize,
@@ -169,7 +169,8 @@ impl Workspace {
         };
         found.retain(|(recalled, _)| {
             let is_wanted = |memory: &Memory| {
-                (!query.stale || citations.are_gone(memory)) && (!query.unasked || is_unasked(memory))
+                (!query.stale || citations.are_gone(memory))
+                    && (!query.unasked || memory.is_statement() && memory.answers.is_empty())
             };
             memories.get(recalled.doc).is_some_and(is_wanted)
         });
@@ -241,12 +242,6 @@ impl RecalledMemory {
             "score": rounded(self.score),
         })
     }
-}
-
-/// Whether somebody stated a memory without a question that it answers.
-fn is_unasked(memory: &Memory) -> bool {
-    let is_stated = || matches!(memory.record_type.as_deref(), Some("learning" | "failure" | "pattern"));
-    memory.kind == MemoryKind::Record && memory.answers.is_empty() && is_stated()
 }
 
 /// The task that an unambiguous part of its id names.

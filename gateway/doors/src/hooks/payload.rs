@@ -6,7 +6,6 @@
 use std::path::PathBuf;
 
 use muninn_core::{HookSession, HookTool, HookTurn, LocalRequest, ToolCall, ToolOutcome};
-use muninn_session::kept_session;
 use muninn_session::transcript::Client;
 use serde_json::Value;
 
@@ -73,7 +72,7 @@ fn session(client: Client, input: &Value, directory: impl FnOnce() -> Option<Pat
     let named = text(input, "cwd").map(PathBuf::from);
     Some(HookSession {
         client,
-        session: text(input, "session_id").and_then(|id| kept_session(id.to_owned())),
+        session: text(input, "session_id").map(str::to_owned),
         directory: named.filter(|path| path.is_absolute()).or_else(directory)?,
         transcript: text(input, "transcript_path").map(PathBuf::from),
         messages: input["messages"].as_array().cloned().unwrap_or_default(),

@@ -73,6 +73,12 @@ impl Memory {
         }
     }
 
+    /// Returns whether it is a record of a statement, and not one of what happened.
+    pub fn is_statement(&self) -> bool {
+        self.kind == MemoryKind::Record
+            && matches!(self.record_type.as_deref(), Some("learning" | "failure" | "pattern"))
+    }
+
     /// Returns all texts whose words are searched.
     pub fn searched_text(&self) -> Cow<'_, str> {
         match &*self.answers {
