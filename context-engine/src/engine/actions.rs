@@ -19,6 +19,10 @@ use crate::render;
 /// The separators of simple commands in a line of a shell.
 const SEPARATORS: [char; 4] = ['&', '|', ';', '\n'];
 
+/// The most notes about an action that are looked at, and the most that are offered. A block holds two or three.
+const MOST_LOOKED_AT: usize = 200;
+const MOST_NOTES: usize = 20;
+
 /// Calls of tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Action {
@@ -44,14 +48,14 @@ impl Engine {
         let memories = self.memories(&state, deadline);
         let citations = Citations::new(self.worktree(), state.snapshot.as_deref());
         let now = self.settings.clock.now();
-        let is_sure = |memory: &Memory| {
-            memory.is_statement() && !is_derived(memory) && !is_retired(memory, now) && !citations.are_gone(memory)
-        };
-        let concerned = memories.items().iter().filter(|memory| action.concerns(memory) && is_sure(memory));
+        let is_sure = |memory: &Memory| memory.is_statement() && !is_derived(memory) && !is_retired(memory, now);
+        let concerned = memories.items().iter().filter(|memory| is_sure(memory) && action.concerns(memory));
         let mut concerned: Vec<&Memory> = concerned.collect();
         concerned.sort_by_key(|memory| Reverse(&memory.date));
+        // Whether a citation is gone takes a look at the file.
+        let there = concerned.into_iter().take(MOST_LOOKED_AT).filter(|memory| !citations.are_gone(memory));
         let item = |side: &Memory| memory_item(side, &citations, (0.0, vec![format!("about {subject}")]));
-        concerned.into_iter().map(|memory| sides(&memories, memory).into_iter().map(item).collect()).collect()
+        there.take(MOST_NOTES).map(|memory| sides(&memories, memory).into_iter().map(item).collect()).collect()
     }
 }
 

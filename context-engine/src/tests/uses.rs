@@ -1,10 +1,12 @@
 //! Notes that agents do not use, and notes of rules that nobody needs.
 
+use std::time::{Duration, Instant};
+
 use muninn_base::Clock;
 use muninn_team::records::{Body, MAIN, Origin, Record, kinds};
 
 use super::{Repo, ask};
-use crate::{EngineSettings, ItemKind};
+use crate::{Action, EngineSettings, ItemKind, new_notes};
 
 const QUESTION: &str = "What is the expiry of a session cookie compared with?";
 const NOTE: &str = "The expiry of a session cookie is compared with the monotonic clock";
@@ -60,4 +62,24 @@ fn a_note_of_rules_expires_without_use() {
     assert!(!carries(&note, &[], "2026-03-04"));
     assert!(carries(&note, &[("2026-02-01", true)], "2026-03-04"), "its last use counts");
     assert!(carries(&note, &[], "2020-01-01"), "a clock that is late hides nothing");
+}
+
+#[test]
+fn of_many_notes_about_a_command_the_newest_are_looked_at() {
+    let repo = Repo::service();
+    let note = |at: usize| {
+        let body = Body::Learning(kinds::Learning {
+            text: format!("`make all` needs tool {at}"),
+            ..kinds::Learning::default()
+        });
+        Record::new(body, Origin::default(), &clock("2026-01-01")).line() + "\n"
+    };
+    repo.write(MAIN, (0..3_000).map(note).collect::<String>());
+    let engine = repo.engine();
+    engine.refresh(&()).unwrap();
+    let action = Action { files: Vec::new(), commands: vec!["make all".to_owned()] };
+    let groups = engine.notes_about("`make all`", &action, Instant::now() + Duration::from_secs(5));
+    assert_eq!(groups.len(), 20);
+    let notes = new_notes("`make all`", groups, &|_| false, 120);
+    assert!((1..20).contains(&notes.len()), "{}", notes.len());
 }
