@@ -5,6 +5,7 @@ mod deep;
 mod keep_up;
 mod memories;
 mod questions;
+mod related;
 mod state;
 
 pub use actions::{Action, new_notes};

@@ -66,6 +66,7 @@ mod large_bodies;
 mod last_answer;
 mod learning;
 mod ledger_faults;
+mod links;
 mod liveness;
 mod logs;
 mod many_requests;

@@ -71,6 +71,7 @@ pub(crate) fn groups() -> Groups {
             vec![
                 entry("remember", memory::Remember::run),
                 entry("recall", memory::Recall::run),
+                entry("link", memory::Link::run),
                 entry("history", memory::History::run),
                 entry("forget", memory::Forget::run),
                 entry("flush", memory::Flush::run),

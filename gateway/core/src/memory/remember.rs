@@ -12,7 +12,7 @@ use serde_json::Number;
 use super::{MemoryError, WritableMemory};
 
 /// The session of facts that people enter.
-const BY_HAND: &str = "by hand";
+pub(super) const BY_HAND: &str = "by hand";
 /// The session of statements that came with a file.
 const QUOTED: &str = "quoted";
 
@@ -151,13 +151,18 @@ impl WritableMemory<'_> {
         }
     }
 
-    fn author(&self) -> Option<String> {
+    pub(super) fn author(&self) -> Option<String> {
         let author = self.store.home().worktree().and_then(Worktree::author)?;
         Some(redact(&author).into_owned())
     }
 
     /// Keeps a record of a session, with its origin as `completed`, and returns its id.
-    fn keep(&self, session: &str, body: Body, completed: impl FnOnce(Origin) -> Origin) -> Result<String, MemoryError> {
+    pub(super) fn keep(
+        &self,
+        session: &str,
+        body: Body,
+        completed: impl FnOnce(Origin) -> Origin,
+    ) -> Result<String, MemoryError> {
         let mut id = String::new();
         self.store.keep(session, None, |origin| {
             let record = Record::new(body, Origin { stated: true, ..completed(origin) }, self.store.clock());

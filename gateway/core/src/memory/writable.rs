@@ -43,6 +43,9 @@ pub enum MemoryError {
     /// No record's id, or several, contain the given part.
     #[error(transparent)]
     Id(#[from] IdError),
+    /// A memory is linked with itself.
+    #[error("{0} cannot be linked with itself")]
+    Itself(String),
     /// HEAD cannot be read, so it is not known which records belong to the checkout.
     #[error(transparent)]
     Head(#[from] ReferenceError),

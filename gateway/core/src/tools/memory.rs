@@ -10,13 +10,17 @@ use serde_json::{Value, json};
 use super::ClientTool;
 use super::ToolSet::Memory;
 use super::tool::{NoArguments, failed, failed_with_hint, named, tool};
-use crate::{ChoreError, ConflictView, Fact, FactKind, MemoryError, RecallQuery, RecalledMemory, conflicts};
+use crate::{ChoreError, ConflictView, Fact, FactKind, Link, MemoryError, RecallQuery, RecalledMemory, conflicts};
 
 /// Number of memories if the caller names none, and the most that one call shows.
 const MEMORIES: usize = 6;
 const MAX_MEMORIES: usize = 50;
 /// The confidence in what an agent states without evidence. People's notes have 0.9.
 const CONFIDENCE: f64 = 0.7;
+
+/// What an agent is to do about related memories.
+const LINK: &str = "If the new memory changes or repeats one of `related`, call `link_memory` with `replaces` or `same_as`. \
+                    If both hold, do nothing.";
 
 fn memory_error(error: MemoryError) -> ToolError {
     let hint = error.hint();
@@ -91,8 +95,9 @@ pub(super) fn tools() -> [ClientTool; 2] {
             .parameter("failure", &["failed"])
             .answered(|session, arguments: RememberArguments| {
                 let memory = session.workspace.writable_memory().map_err(memory_error)?;
+                let text = arguments.text;
                 let kept = memory.remember(&Fact {
-                    text: arguments.text,
+                    text: text.clone(),
                     answers: arguments.answers,
                     kind: if arguments.failure { FactKind::Failure } else { FactKind::Learning },
                     cites: arguments.cites,
@@ -102,9 +107,27 @@ pub(super) fn tools() -> [ClientTool; 2] {
                     session: session.session.clone(),
                 });
                 let kept = kept.map_err(memory_error)?;
-                Ok(json!({"id": kept.id, "redacted": kept.redacted, "place": memory.place()}))
+                let related = session.workspace.related(&text, &kept.id);
+                let mut told = json!({"id": kept.id, "redacted": kept.redacted, "place": memory.place()});
+                if !related.is_empty() {
+                    told["related"] = json!(related);
+                    told["next"] = json!(LINK);
+                }
+                Ok(told)
             }),
     ]
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct LinkArguments {
+    /// the memory's id, or any unambiguous part of it
+    id: String,
+    /// the older memory that no longer holds
+    replaces: Option<String>,
+    /// another memory that says the same
+    same_as: Option<String>,
+    /// another memory that holds, too; undoes a link
+    apart: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -137,8 +160,29 @@ struct AddQuestionsArguments {
 }
 
 /// The tools that keep the memory in order.
-pub(super) fn chores() -> [ClientTool; 4] {
+pub(super) fn chores() -> [ClientTool; 5] {
     [
+        tool("link_memory", Memory, Replaces, "link replaces same duplicate memory")
+            .about("Say that a memory replaces or repeats an older one, or that both hold. Name exactly one of them.")
+            .parameter("id", &["memory", "record"])
+            .parameter("replaces", &["supersedes", "older"])
+            .parameter("same_as", &["same", "duplicate_of"])
+            .parameter("apart", &["distinct"])
+            .answered(|session, arguments: LinkArguments| {
+                let links = [
+                    (Link::Replaces, arguments.replaces),
+                    (Link::SameAs, arguments.same_as),
+                    (Link::Apart, arguments.apart),
+                ];
+                let mut links = links.into_iter().filter_map(|(link, other)| Some((link, other?)));
+                let (Some((link, other)), None) = (links.next(), links.next()) else {
+                    return Err(failed("name one of `replaces`, `same_as` and `apart`"));
+                };
+                let memory = session.workspace.writable_memory().map_err(memory_error)?;
+                let linked = memory.link(&arguments.id, (link, &other), session.session.as_deref());
+                let (id, other) = linked.map_err(memory_error)?;
+                Ok(json!({"id": id, "other": other}))
+            }),
         tool("add_questions", Memory, Writes, "questions answered by memory")
             .about("Store questions that an older memory answers, so that recall finds it by other words.")
             .parameter("id", &["memory", "record"])

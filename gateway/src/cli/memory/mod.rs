@@ -3,6 +3,7 @@
 mod flush;
 mod forget;
 mod history;
+mod link;
 mod recall;
 mod remember;
 mod workspace;
@@ -12,5 +13,6 @@ pub(super) use super::{CliError, Common, Exit, examples};
 pub(super) use flush::Flush;
 pub(super) use forget::Forget;
 pub(super) use history::History;
+pub(super) use link::Link;
 pub(super) use recall::Recall;
 pub(super) use remember::Remember;

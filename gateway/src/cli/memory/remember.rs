@@ -1,9 +1,10 @@
 //! `muninn remember`: writes a fact into memory.
 
+use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use muninn_core::{Fact, FactKind, Kept};
+use muninn_core::{Fact, FactKind, Kept, Link, RelatedMemory, WritableMemory};
 use serde_json::json;
 use thiserror::Error;
 
@@ -43,7 +44,13 @@ pub(crate) struct Remember {
     /// The confidence, from 0 to 1
     #[arg(long, value_name = "NUMBER", default_value_t = 0.9, value_parser = confidence)]
     confidence: f64,
-    /// Print JSON
+    /// It holds instead of this older record: its id, or any unambiguous part of it
+    #[arg(long, value_name = "ID", conflicts_with_all = ["same_as", "of"])]
+    replaces: Option<String>,
+    /// It says the same as this older record
+    #[arg(long, value_name = "ID", conflicts_with = "of")]
+    same_as: Option<String>,
+    /// Print JSON: id, related
     #[arg(long)]
     json: bool,
 }
@@ -88,10 +95,17 @@ impl Remember {
         let memory = workspace.writable_memory()?;
         if let Some(of) = &self.of {
             let kept = memory.add_questions(of, &self.answers, None)?;
-            return Ok(told(&kept, self.json, "questions added to"));
+            return Ok(told(&kept, &[], self.json, "questions added to"));
+        }
+        let text = self.text.unwrap_or_default();
+        let link = self.replaces.map(|other| (Link::Replaces, other));
+        let link = link.or_else(|| self.same_as.map(|other| (Link::SameAs, other)));
+        // A wrong id is told before anything is written.
+        if let Some((_, other)) = &link {
+            memory.id_of(other)?;
         }
         let kept = memory.remember(&Fact {
-            text: self.text.unwrap_or_default(),
+            text: text.clone(),
             answers: self.answers,
             kind: self.kind.into(),
             cites: self.cites,
@@ -100,18 +114,58 @@ impl Remember {
             confidence: self.confidence,
             session: None,
         })?;
-        Ok(told(&kept, self.json, "remembered as"))
+        if let Some((link, other)) = link {
+            memory.link(&kept.id, (link, &other), None)?;
+            return Ok(told(&kept, &[], self.json, "remembered as"));
+        }
+        let related = workspace.related(&text, &kept.id);
+        let code = told(&kept, &related, self.json, "remembered as");
+        if !related.is_empty() && !self.json {
+            ask(&memory, &kept.id, &related)?;
+        }
+        Ok(code)
     }
 }
 
-fn told(kept: &Kept, is_json: bool, done: &str) -> ExitCode {
+fn told(kept: &Kept, related: &[RelatedMemory], is_json: bool, done: &str) -> ExitCode {
     if kept.redacted {
         output::note("text that looks like a secret was removed");
     }
     if is_json {
-        output::json(&json!({"id": kept.id}));
+        output::json(&json!({"id": kept.id, "related": related}));
     } else {
         output::line(&format!("{done} {}", kept.id));
     }
     ExitCode::SUCCESS
+}
+
+/// Shows the related memories. On a terminal, asks once whether one of them no longer holds; both hold by default.
+fn ask(memory: &WritableMemory<'_>, id: &str, related: &[RelatedMemory]) -> Result<(), CliError> {
+    output::note("it may be about the same as:");
+    for (number, other) in (1..).zip(related) {
+        let day: String = other.date.iter().flat_map(|date| date.chars().take(10)).collect();
+        let author = other.author.as_deref().map(|author| format!(" by {author}")).unwrap_or_default();
+        let text = other.text.lines().next().unwrap_or_default();
+        output::note(&output::sanitize_line(&format!("{number}. {} ({day}{author}): {text}", other.id)));
+    }
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        output::note(&format!("if it replaces or repeats one: muninn link {id} --replaces ID, or --same-as ID"));
+        return Ok(());
+    }
+    write!(anstream::stderr(), "replaces 1, same as 1 (r1, s1; or another number) [keep both]: ").ok();
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    let (link, number) = match line.trim().split_at_checked(1) {
+        Some(("r", number)) => (Link::Replaces, number),
+        Some(("s", number)) => (Link::SameAs, number),
+        _ => return Ok(()),
+    };
+    let chosen = number.trim().parse::<usize>().ok().and_then(|number| related.get(number.checked_sub(1)?));
+    let Some(other) = chosen else {
+        output::note("both are kept");
+        return Ok(());
+    };
+    memory.link(id, (link, &other.id), None)?;
+    output::note(if link == Link::Replaces { "it replaces the older one" } else { "they are the same" });
+    Ok(())
 }

@@ -10,9 +10,10 @@ impl From<MemoryError> for CliError {
             MemoryError::Id(error) => error.into(),
             MemoryError::NoRepository(_) => CliError::no_repository(message),
             MemoryError::Off => CliError::new(Exit::Config, message),
-            MemoryError::Empty | MemoryError::TooLong { .. } | MemoryError::TooManyAnswers { .. } => {
-                CliError::new(Exit::Usage, message)
-            }
+            MemoryError::Empty
+            | MemoryError::TooLong { .. }
+            | MemoryError::TooManyAnswers { .. }
+            | MemoryError::Itself(_) => CliError::new(Exit::Usage, message),
             MemoryError::Cite(_) | MemoryError::NoFiles(_) => CliError::new(Exit::NotFound, message),
             MemoryError::Head(_) | MemoryError::Spool(_) => CliError::new(Exit::Failure, message),
         };

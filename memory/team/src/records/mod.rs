@@ -43,7 +43,7 @@ pub use segment::{SESSIONS, SegmentWrite, Segments, create_new_file};
 pub use segment_error::SegmentError;
 pub use source::Source;
 pub use spool::{Durability, Flushed, PendingRecords, Sessions, Spool, SpoolError, SpoolView};
-pub use statement::{Statement, refers_to_its_file};
+pub use statement::{Statement, main_clause, refers_to_its_file};
 pub use status::{RecordReferences, RecordStatus};
 pub use superseded::Superseded;
 pub use withdrawn_records::WithdrawnRecords;

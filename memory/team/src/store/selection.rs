@@ -13,7 +13,7 @@ use super::scope::ScopeInputs;
 use super::settings::{Store, StoreSettings};
 use crate::knowledge;
 use crate::learn::decisions::Decision;
-use crate::memories::LoadedMemories;
+use crate::memories::{LoadedMemories, Memory};
 use crate::records::{
     Flushed, Home, Origin, PendingRecords, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool,
     SpoolError, Statement,
@@ -235,12 +235,17 @@ impl Store {
 
     /// Returns the id of the record that a part of an id names. Forgotten records have no id here.
     pub fn record_id(&self, part: &str) -> Result<String, RecordIdError> {
+        Ok(self.memory(part)?.source)
+    }
+
+    /// The memory of the record that any unambiguous part of its id names, as [`Self::record_id`].
+    pub fn memory(&self, part: &str) -> Result<Memory, RecordIdError> {
         let files = self.files()?;
         let loaded: Vec<_> = LoadedMemories::of_files(&files, &self.home).collect();
         let is_forgotten = |id: &str| loaded.iter().any(|part| part.references.forgets(id));
-        let ids = loaded.iter().flat_map(|part| &part.items).map(|item| item.source.as_str());
-        let remembered = ids.filter(|id| !is_forgotten(id)).map(|id| (id, id));
-        Ok(ids::find("record", part, remembered)?.to_owned())
+        let items = loaded.iter().flat_map(|part| &part.items);
+        let remembered = items.filter(|item| !is_forgotten(&item.source)).map(|item| (item.source.as_str(), item));
+        Ok(ids::find("record", part, remembered)?.clone())
     }
 
     /// The decisions that no recorded learning states, each once. A forgotten one stays forgotten. Reads all files of records

@@ -6,7 +6,9 @@
 //! else counts: signs, digits, units, case, accents, order, and words that only one text has. Where nobody with judgement
 //! looks, nothing else decides whether records fold: a wrong fold hides a statement, and a missed one costs a line.
 
+mod clause;
 mod same;
 mod tokens;
 
+pub use clause::main_clause;
 pub use same::{Statement, refers_to_its_file};
