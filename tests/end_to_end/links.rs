@@ -19,7 +19,11 @@ fn id(told: &Value) -> String {
     told["id"].as_str().unwrap().to_owned()
 }
 
-/// The ids of the first two notes that are recalled about logs.
+fn one(id: &str) -> Vec<String> {
+    vec![id.to_owned()]
+}
+
+/// The ids of the notes about logs that are recalled.
 fn recalled(team: &Team) -> Vec<String> {
     let told = team.env.run(&team.root, &["recall", "--json", "How long are logs kept?"]).stdout;
     let memories = serde_json::from_slice::<Value>(&told).unwrap()["memories"].take();
@@ -47,13 +51,13 @@ fn an_author_is_asked_about_the_older_note_and_the_latest_answer_holds() {
     };
     assert!(both());
     assert_eq!(link("--replaces"), format!("{new} replaces {old}\n"));
-    assert_eq!(recalled(&team), [new.clone()]);
+    assert_eq!(recalled(&team), one(&new));
     let shown = team.env.stdout_of(&team.root, &["recall", &old]);
     assert!(shown.contains("superseded by") && shown.contains("decided on"), "{shown}");
     link("--apart");
     assert!(both());
     link("--same-as");
-    assert_eq!(recalled(&team), [new.clone()]);
+    assert_eq!(recalled(&team), one(&new));
     link("--apart");
     assert!(both());
     link("--replaces");
@@ -61,7 +65,7 @@ fn an_author_is_asked_about_the_older_note_and_the_latest_answer_holds() {
     assert_eq!(history.matches("(a later decision holds)").count(), 3, "{history}");
     team.env.commit(&team.root, "notes");
     team.env.stdout_of(&team.root, &["reconcile"]);
-    assert_eq!(recalled(&team), [new.clone()], "after a reconcile");
+    assert_eq!(recalled(&team), one(&new), "after a reconcile");
     for wrong in [&["link", &new, "--replaces", &new][..], &["link", &new, "--apart", "nothing"], &["link", &new]] {
         let refused = team.env.run(&team.root, wrong);
         assert!(!refused.status.success() && !refused.stderr.is_empty(), "{wrong:?}");
@@ -74,7 +78,7 @@ fn a_new_note_names_what_it_replaces_and_a_wrong_id_writes_nothing() {
     let old = id(&remember(&team, &[OLD]));
     let refused = team.env.run(&team.root, &["remember", "--replaces", "nothing", NEW]);
     assert!(!refused.status.success());
-    assert_eq!(recalled(&team), [old.clone()]);
+    assert_eq!(recalled(&team), one(&old));
     let new = remember(&team, &["--replaces", &old, NEW]);
     assert_eq!((recalled(&team), &new["related"]), (vec![id(&new)], &json!([])), "nothing is asked");
     let again = remember(&team, &["--same-as", &id(&new), "Logs stay for a year."]);

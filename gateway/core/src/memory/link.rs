@@ -74,7 +74,7 @@ impl WritableMemory<'_> {
         if id == other_id {
             return Err(MemoryError::Itself(id));
         }
-        let newest = one.date.clone().max(other.date.clone()).unwrap_or_else(|| "".into());
+        let newest = one.date.max(other.date).unwrap_or_else(|| "".into());
         // The id of the conflict that a reconciliation would find: whoever decides it later decides over this.
         let conflict = Record::derived(Body::Conflict(kinds::Conflict::default()), &[&id, &other_id], &newest).id;
         let author = self.author();
