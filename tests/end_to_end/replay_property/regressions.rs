@@ -1,8 +1,8 @@
 //! Minimal scenarios of bugs that the property test found.
 
 use super::conversation::{Message, Part, REMINDER, Role};
-use super::scenario::{PLAIN, ask, in_each_format, new_conversation};
-use super::world::SendOptions;
+use super::scenario::{PLAIN, Scenario, ask, in_each_format, new_conversation};
+use super::world::{SendOptions, TOPICS};
 
 /// A named session writes a newer row at the same turn as an unnamed conversation.
 #[test]
@@ -219,5 +219,30 @@ fn fork_keeps_turns_without_block() {
         scenario.ask(&mut fork, 2);
         fork.messages.truncate(3);
         scenario.send(&fork, "replayed");
+    });
+}
+
+/// A session moves into another repository, where its first turn has no block, and asks something else in place of its second
+/// question. Forks of the second question continue after different answers.
+#[test]
+fn text_of_an_answer_proves_the_history_of_a_fork() {
+    in_each_format(|scenario| {
+        let mut moved = scenario.open(Some("a"), 0, "Done.");
+        let opening = moved.clone();
+        scenario.ask(&mut moved, 1);
+        moved.repository = 1;
+        scenario.send(&moved, "injected");
+        let fork = |scenario: &mut Scenario, session: &str, answer: &str, topic: usize| {
+            let mut fork = moved.clone();
+            fork.session = Some(session.to_owned());
+            fork.answer(answer);
+            fork.push(Role::User, TOPICS[topic].2);
+            scenario.send(&fork, "injected");
+        };
+        fork(scenario, "b", "Done.", 2);
+        let mut edited = opening;
+        edited.repository = 1;
+        scenario.ask(&mut edited, 3);
+        fork(scenario, "c", "I looked at it.", 3);
     });
 }

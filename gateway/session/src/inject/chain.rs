@@ -28,6 +28,8 @@ pub struct Boundary {
     pub answered: bool,
     /// The chain after the next assistant text; it distinguishes conversations that opened alike.
     pub continuation: Option<TurnKey>,
+    /// Whether the next answer has text. Then the keys of all later boundaries prove the continuation.
+    pub has_text_answer: bool,
 }
 
 /// All boundaries of a conversation, in order.
@@ -44,6 +46,8 @@ impl Chain {
         let mut boundaries: Vec<Boundary> = Vec::new();
         // Boundaries from this index on have no continuation yet.
         let mut unanswered = 0;
+        // The chain before the answer.
+        let mut asked = state;
         for (index, message) in prompt.messages.iter().enumerate() {
             for (block_index, block) in message.blocks.iter().enumerate() {
                 let site = Site { message: index, block: block_index };
@@ -54,13 +58,19 @@ impl Chain {
                     }
                     None => prompt.is_after_results(site).then(|| behind_results(state, message)),
                 };
-                boundaries.extend(key.map(|key| Boundary { site, key, answered: index < tail, continuation: None }));
+                let answered = index < tail;
+                let boundary = |key| Boundary { site, key, answered, continuation: None, has_text_answer: false };
+                boundaries.extend(key.map(boundary));
+            }
+            if message.role != Role::Assistant {
+                asked = state;
             }
             let ends_answer = message.role == Role::Assistant
                 && prompt.messages.get(index + 1).is_none_or(|next| next.role != Role::Assistant);
             if ends_answer {
                 for boundary in &mut boundaries[unanswered..] {
                     boundary.continuation = Some(state);
+                    boundary.has_text_answer = state != asked;
                 }
                 unanswered = boundaries.len();
             }

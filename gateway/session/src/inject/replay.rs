@@ -133,7 +133,8 @@ fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i6
 /// key, so two conversations with different answers may have the same keys. The row is rejected if, at a boundary before it,
 /// a row with this conversation's continuation exists while its own history has another row there. Its history may have none
 /// there only if the row itself, or a row before it, has this conversation's continuation. The rows of absent turns, which are
-/// written directly after it, belong to its history, too; without a continuation they say nothing.
+/// written directly after it, belong to its history, too; without a continuation they say nothing. An answer with text needs no
+/// such evidence: the keys of all later boundaries contain it.
 fn shares_history(row: &Entry, boundaries: &[Boundary], rows: &[Vec<Entry>]) -> bool {
     let continues_alike = |boundary: &Boundary, row: &Entry| {
         let went = boundary.continuation;
@@ -152,6 +153,7 @@ fn shares_history(row: &Entry, boundaries: &[Boundary], rows: &[Vec<Entry>]) -> 
         let listed = rows.iter().find(|other| row.before.contains(&other.id));
         let absent = || rows.iter().find(|other| is_absent_turn(other) && !other.continuations.is_empty());
         let is_alike = listed.or_else(absent).map(|stood| continues_alike(boundary, stood));
+        let is_alike = if boundary.has_text_answer { Some(true) } else { is_alike };
         (is_alike, rows.iter().any(|other| continues_alike(boundary, other)))
     });
     let places: Vec<(Option<bool>, bool)> = places.collect();
@@ -209,6 +211,7 @@ mod tests {
             key: TurnKey::for_test(0),
             answered: continuation.is_some(),
             continuation: continuation.map(TurnKey::for_test),
+            has_text_answer: false,
         }
     }
 
