@@ -171,8 +171,9 @@ pub(super) fn crowd(memories: usize) -> f32 {
 }
 
 /// Returns whether two statements of this likeness may be about the same subject, so that one can replace the other. The likeness
-/// is the cosine of the main clauses or, without an embedder, the share of common words. Of the changed decisions of
-/// `changed-dev.tsv` 95% are alike so.
+/// is the cosine of the new one's main clause or, without an embedder, the share of common words. Of the 90 changed decisions of
+/// `benches/pairs/notes-train.jsonl`, each among 300 other notes, MiniLM finds 51 so and static vectors 42, but also half of the
+/// compatible statements.
 pub(crate) fn may_replace(embedder: Option<&str>, likeness: f32) -> bool {
     let least = match embedder {
         Some(id) if id.starts_with(MINILM_ID) => 0.55,
