@@ -17,8 +17,9 @@ use super::worklog::ToolCall;
 
 /// The most tokens of a block.
 const MOST_TOKENS: u32 = 120;
-/// The time for loading memory.
+/// The time for loading memory, and that after which nothing is said.
 const LOADING: Duration = Duration::from_millis(200);
+const DEADLINE: Duration = Duration::from_millis(400);
 /// The most characters of a command that names the subject of a block, and the most files and commands of a subject.
 const MOST_SUBJECT: usize = 60;
 const MOST_SUBJECTS: usize = 3;
@@ -43,7 +44,8 @@ impl ActionNotes {
         let engine = workspace.engine.clone()?;
         let work =
             move || ActionNotes { groups: engine.notes_about(&subject, &action, Instant::now() + LOADING), subject };
-        tokio::task::spawn_blocking(work).await.ok().filter(|notes| !notes.groups.is_empty())
+        let notes = tokio::time::timeout(DEADLINE, tokio::task::spawn_blocking(work)).await;
+        notes.ok()?.ok().filter(|notes| !notes.groups.is_empty())
     }
 
     /// The notes about a call that an agent is about to make in this directory.
