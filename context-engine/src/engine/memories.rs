@@ -102,6 +102,7 @@ impl Engine {
 
     /// Makes all vectors of the memory, in slices after each of which questions use what is made so far.
     pub(super) fn embed_memories(&self, go_on: &dyn Fn(usize, usize) -> bool) {
+        let mut left = usize::MAX;
         loop {
             let until = Instant::now() + SLICE;
             let is_wanted = Cell::new(true);
@@ -109,9 +110,11 @@ impl Engine {
                 is_wanted.set(go_on(done, all));
                 is_wanted.get() && Instant::now() < until
             });
-            if memories.unembedded() == 0 || !is_wanted.get() {
+            // An embedder that fails meanwhile makes no vector; the next change of a file tries again.
+            if memories.unembedded() == 0 || memories.unembedded() >= left || !is_wanted.get() {
                 return;
             }
+            left = memories.unembedded();
         }
     }
 

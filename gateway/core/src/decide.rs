@@ -219,7 +219,7 @@ pub(super) async fn decide(
     decision
 }
 
-/// Records what was found since `started`. What cannot be recorded is not added.
+/// Records an exploration that began at `started`. If the ledger refuses the row, the request gets no block.
 pub(super) async fn record(
     store: &dyn Store,
     slot: &LedgerSlot,

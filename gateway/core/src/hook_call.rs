@@ -29,7 +29,7 @@ impl App {
         self.notes_before(&tool).await.into()
     }
 
-    /// What the agent is to be told after a call of a tool.
+    /// The text for the agent after a call of a tool; `None` without one.
     pub(super) async fn after_tool(self: &Arc<Self>, tool: HookTool, outcome: ToolOutcome) -> Option<String> {
         let worklog = self.worklog_of(&tool.session).await?;
         let told = blocking(move || {

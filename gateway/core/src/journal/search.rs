@@ -28,7 +28,7 @@ impl Workspace {
             let Some(name) = memory.source.strip_prefix(SOURCE) else { continue };
             match others.iter().position(|other| other.id == name) {
                 Some(at) => found.push(others.remove(at)),
-                // What is no entry is an overview.
+                // The other memories of the journal are overviews.
                 None => found.extend(entry(&journal, name, cosine)),
             }
         }

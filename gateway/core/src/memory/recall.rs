@@ -198,7 +198,7 @@ impl Workspace {
 }
 
 impl RecalledMemory {
-    /// Whether it is more than the nearest of memories that say nothing of the question.
+    /// Whether the memory possibly answers the question, or shares words with it.
     pub fn matches(&self) -> bool {
         self.fit >= Fit::Possible || self.score >= LEAST_SCORE
     }

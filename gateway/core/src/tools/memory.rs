@@ -18,7 +18,7 @@ const MAX_MEMORIES: usize = 50;
 /// The confidence in what an agent states without evidence. People's notes have 0.9.
 const CONFIDENCE: f64 = 0.7;
 
-/// What an agent is to do about related memories.
+/// The instruction to an agent about related memories.
 const LINK: &str = "If the new memory changes or repeats one of `related`, call `link_memory` with `replaces` or `same_as`. \
                     If both hold, do nothing.";
 

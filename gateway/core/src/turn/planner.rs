@@ -130,7 +130,7 @@ impl TurnPlanner<'_, '_> {
         Err(side.map_or(NoPackReason::NoQuestion, NoPackReason::SideRequest))
     }
 
-    /// What may stand behind tool results: the result of an exploration that waits for them, or the notes about the calls.
+    /// The occasion for a block behind tool results: a pending exploration's result, or notes about the calls.
     async fn occasion_behind_results(&self, site: Site, location: &Location) -> Option<Occasion> {
         if self.app.explorations.has_pending(&self.chain, self.session()) {
             return Some(Occasion::PendingResults);
