@@ -5,16 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use muninn_base::ids;
 use muninn_repo_tools::Worktree;
 use muninn_team::Store;
-use muninn_team::records::{
-    Body, CONFLICTS, Home, MAIN, Record, RecordStatus, Statement, WithdrawnRecords, kinds, ordered,
-};
+use muninn_team::records::{Body, Home, MAIN, Record, RecordStatus, Statement, WithdrawnRecords, kinds, ordered};
 use muninn_text::redact::redact;
 
+use super::edit::edit;
 use super::files::MemoryFiles;
 use super::fold::{Fold, FoldedRecord};
-use super::pairs::{main_records, open_pairs};
 use super::rules::RULES;
-use super::{ReconcileError, ReconcileOptions, ResolveError};
+use super::{ReconcileError, ResolveError};
 
 /// The folds of a main memory that hold, each of a record with the newest of its group.
 pub fn folds(home: &Home) -> Result<Vec<Fold>, ReconcileError> {
@@ -45,41 +43,31 @@ pub(super) fn new_folds(before: &[&Record], main: &[&Record]) -> (Vec<Fold>, usi
 /// # Errors
 /// [`ResolveError`]; then nothing has changed.
 pub fn apart(store: &Store, id: &str) -> Result<Fold, ResolveError> {
-    let here = ReconcileOptions { here: true, ..ReconcileOptions::default() };
-    let mut files = MemoryFiles::of(store, here)?;
-    let _lock = files.lock()?;
-    let (before, damaged) = files.read_all(store)?;
-    let mut main: Vec<Record> = main_records(&before).into_values().collect();
-    let (fold, others) = {
-        let main = before.withdrawn.shown(&main);
-        let status = RecordStatus::of(main.iter().copied());
-        let index = FoldIndex::of(&main, &status);
-        let named = index.named();
-        let (older, newer) = ids::find("fold", id, named.iter().map(|(id, pair)| (id.as_str(), *pair)))?;
-        let group = index.groups.iter().find(|group| group.iter().any(|record| record.id == older.id));
-        let others = group.into_iter().flatten().filter(|record| record.id != older.id);
-        let others: Vec<String> = others.map(|record| record.id.clone()).collect();
-        (index.fold(older, newer), others)
-    };
     let author = store.home().worktree().and_then(Worktree::author);
     let by = redact(author.as_deref().unwrap_or("a person")).into_owned();
-    for other in others {
-        let distinct = Body::Distinct(kinds::Distinct {
-            left: fold.older.id.clone(),
-            right: other,
-            by: by.clone(),
-            reason: "kept apart by a person".to_owned(),
-        });
-        main.push(Record::new(distinct, store.home().origin()?, store.clock()));
-    }
-    main.sort_by(|a, b| a.id.cmp(&b.id));
-    let no_hook = &mut |_: &str| {};
-    for damaged in &damaged {
-        files.keep(damaged, no_hook)?;
-    }
-    files.put_records(MAIN, &main, no_hook)?;
-    files.put_records(CONFLICTS, &open_pairs(&before.withdrawn.shown(&main)), no_hook)?;
-    Ok(fold)
+    edit(store, |main, withdrawn| {
+        let (fold, others) = {
+            let shown = withdrawn.shown(main);
+            let status = RecordStatus::of(shown.iter().copied());
+            let index = FoldIndex::of(&shown, &status);
+            let named = index.named();
+            let (older, newer) = ids::find("fold", id, named.iter().map(|(id, pair)| (id.as_str(), *pair)))?;
+            let group = index.groups.iter().find(|group| group.iter().any(|record| record.id == older.id));
+            let others = group.into_iter().flatten().filter(|record| record.id != older.id);
+            let others: Vec<String> = others.map(|record| record.id.clone()).collect();
+            (index.fold(older, newer), others)
+        };
+        for other in others {
+            let distinct = Body::Distinct(kinds::Distinct {
+                left: fold.older.id.clone(),
+                right: other,
+                by: by.clone(),
+                reason: "kept apart by a person".to_owned(),
+            });
+            main.push(Record::new(distinct, store.home().origin()?, store.clock()));
+        }
+        Ok(fold)
+    })
 }
 
 /// The groups of duplicates of a main memory.

@@ -7,6 +7,7 @@ mod blocks;
 mod chains;
 mod claim;
 mod decide;
+mod edit;
 mod error;
 mod files;
 mod fold;

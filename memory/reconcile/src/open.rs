@@ -1,11 +1,12 @@
 //! Open conflicts, which wait for a person.
 //!
 //! Contradictions are found pair by pair. People see and resolve them by subject: all records that are connected by open
-//! pairs are the sides of one conflict.
+//! pairs are the sides of one conflict. A conflict that two people decided differently is open again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use muninn_team::records::{Body, Home, MAIN, Record, RecordStatus, WithdrawnRecords, kinds};
+use muninn_base::ids::{self, IdError};
+use muninn_team::records::{Body, Decision, Home, MAIN, Record, RecordStatus, WithdrawnRecords, kinds};
 
 use super::ReconcileError;
 use super::files::MemoryFiles;
@@ -17,19 +18,26 @@ const MOST_SIDES: usize = 32;
 /// Records of which a certain or possible contradiction is known.
 #[derive(Debug, Clone)]
 pub struct OpenConflict {
-    /// The records of the contradicting pairs, with the reasons, sorted by id. The first one's id is the conflict's.
-    /// The other record of a pair can be a side of another conflict, if that is too large to be joined.
+    pub id: String,
+    /// The records of the contradicting pairs, with the reasons, sorted by id. The other record of a pair can be a side of
+    /// another conflict, if that is too large to be joined.
     pub pairs: Vec<Record>,
     /// The contradicting records, or their representatives, the oldest first.
     pub sides: Vec<Record>,
     /// The evidence that the newest side replaces all others, if there is evidence for each of them.
     pub proposal: Option<String>,
+    /// Different decisions of people who did not know of each other's, the oldest first. The latest holds meanwhile.
+    pub split: Vec<Decision>,
 }
 
 impl OpenConflict {
-    /// The conflict's id.
-    pub fn id(&self) -> &str {
-        self.pairs.first().map_or("", |pair| &pair.id)
+    /// The conflict that any unambiguous part of its id, or of a pair's id, names.
+    pub fn find<'o>(open: &'o [OpenConflict], id: &str) -> Result<&'o OpenConflict, IdError> {
+        let ids = open.iter().flat_map(|conflict| {
+            let pairs = conflict.pairs.iter().map(|pair| &pair.id).filter(|id| **id != conflict.id);
+            pairs.chain([&conflict.id]).map(move |id| (id.as_str(), conflict))
+        });
+        ids::find("conflict", id, ids)
     }
 }
 
@@ -42,11 +50,28 @@ pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> 
 
 /// The open conflicts of main's records, which are sorted by id.
 pub(super) fn open_among(main: &[&Record]) -> Vec<OpenConflict> {
-    let pairs = open_pairs(main);
-    if pairs.is_empty() {
-        return Vec::new();
-    }
     let status = RecordStatus::of(main.iter().copied());
+    let mut open: Vec<OpenConflict> = undecided(main, &status).chain(split(main, &status)).collect();
+    open.sort_by(|one, other| one.id.cmp(&other.id));
+    open
+}
+
+/// The conflicts that people decided differently. The sides are all records about which they decided.
+fn split(main: &[&Record], status: &RecordStatus) -> impl Iterator<Item = OpenConflict> {
+    status.split_decisions().map(|(conflict, split)| {
+        let is_side = |id: &String| split.iter().any(|one| one.keep.contains(id) || one.drop.contains(id));
+        let is_shown = |record: &&&Record| is_side(&record.id) && !status.is_forgotten(&record.id);
+        let mut sides: Vec<Record> = main.iter().filter(is_shown).map(|record| (*record).clone()).collect();
+        sides.sort_by(|one, other| (&one.ts, &one.id).cmp(&(&other.ts, &other.id)));
+        let pairs = main.iter().filter(|record| record.id == conflict).map(|record| (*record).clone()).collect();
+        let split = split.into_iter().cloned().collect();
+        OpenConflict { id: conflict.to_owned(), pairs, sides, proposal: None, split }
+    })
+}
+
+/// The conflicts that nobody has decided.
+fn undecided(main: &[&Record], status: &RecordStatus) -> impl Iterator<Item = OpenConflict> {
+    let pairs = open_pairs(main);
     // A side is shown by the duplicate that recall returns, which is the newest.
     let mut by_kept: BTreeMap<&str, &Record> = BTreeMap::new();
     for record in main.iter().copied().filter(|record| !status.is_gone(&record.id)) {
@@ -56,7 +81,7 @@ pub(super) fn open_among(main: &[&Record]) -> Vec<OpenConflict> {
         }
     }
     let mut open = Vec::new();
-    for (group, pairs) in grouped(pairs, &status) {
+    for (group, pairs) in grouped(pairs, status) {
         let mut sides: BTreeMap<&str, &Record> = BTreeMap::new();
         let ids = pairs.iter().filter_map(Record::sides);
         for id in ids.flat_map(|(left, right)| [left, right]) {
@@ -68,11 +93,11 @@ pub(super) fn open_among(main: &[&Record]) -> Vec<OpenConflict> {
         let mut sides: Vec<Record> = sides.into_values().cloned().collect();
         sides.sort_by(|one, other| (&one.ts, &one.id).cmp(&(&other.ts, &other.id)));
         if sides.len() > 1 {
-            open.push(OpenConflict { proposal: proposal(&pairs, &sides, &status), pairs, sides });
+            let id = pairs.first().map(|pair| pair.id.clone()).unwrap_or_default();
+            open.push(OpenConflict { id, proposal: proposal(&pairs, &sides, status), pairs, sides, split: Vec::new() });
         }
     }
-    open.sort_by(|one, other| one.id().cmp(other.id()));
-    open
+    open.into_iter()
 }
 
 fn proposal(pairs: &[Record], sides: &[Record], status: &RecordStatus) -> Option<String> {

@@ -3,19 +3,16 @@
 use std::str::FromStr;
 
 use muninn_base::RelPath;
-use muninn_base::ids;
 use muninn_repo_tools::Worktree;
 use muninn_team::Store;
 use muninn_team::learn::LearnContext;
-use muninn_team::records::{Body, CONFLICTS, MAIN, Origin, Record, kinds};
+use muninn_team::records::{Body, Origin, Record, RecordStatus, kinds};
 use muninn_text::redact::redact;
 use thiserror::Error;
 
-use super::ReconcileOptions;
+use super::edit::edit;
 use super::error::{MAX_NOTE_BYTES, MAX_TEXT_BYTES, ResolveError};
-use super::files::MemoryFiles;
 use super::open::{OpenConflict, open_among};
-use super::pairs::{main_records, open_pairs};
 
 /// The sides of a conflict that are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,40 +75,26 @@ const CONFIDENCE: f64 = 0.9;
 /// # Errors
 /// [`ResolveError`]; then nothing has changed.
 pub fn resolve(store: &Store, id: &str, resolution: &Resolution, note: Option<&str>) -> Result<Record, ResolveError> {
-    let here = ReconcileOptions { here: true, ..ReconcileOptions::default() };
     if let Some(note) = note.filter(|note| note.len() > MAX_NOTE_BYTES) {
         return Err(ResolveError::LongNote(note.len()));
     }
-    let mut files = MemoryFiles::of(store, here)?;
-    let _lock = files.lock()?;
-    let (before, damaged) = files.read_all(store)?;
-    let mut main: Vec<Record> = main_records(&before).into_values().collect();
-    let open = open_among(&before.withdrawn.shown(&main));
-    let by_pair = open.iter().flat_map(|conflict| {
-        let ids = conflict.pairs.iter().map(|pair| pair.id.as_str());
-        ids.map(move |id| (id, conflict))
-    });
-    let conflict = ids::find("conflict", id, by_pair)?;
-    let (decision, written) = decided(conflict, resolution, note, store)?;
-    main.extend(written);
-    main.push(decision.clone());
-    main.sort_by(|a, b| a.id.cmp(&b.id));
-    let open = open_pairs(&before.withdrawn.shown(&main));
-    let no_hook = &mut |_: &str| {};
-    for damaged in &damaged {
-        files.keep(damaged, no_hook)?;
-    }
-    // The decision is written first: a conflict that main has resolved is not shown, even if the list still holds it.
-    files.put_records(MAIN, &main, no_hook)?;
-    files.put_records(CONFLICTS, &open, no_hook)?;
-    Ok(decision)
+    edit(store, |main, withdrawn| {
+        let shown = withdrawn.shown(main);
+        let open = open_among(&shown);
+        let conflict = OpenConflict::find(&open, id)?;
+        let over = RecordStatus::of(shown).decisions_on(&conflict.id);
+        let (decision, written) = decided(conflict, resolution, (note, over), store)?;
+        main.extend(written);
+        main.push(decision.clone());
+        Ok(decision)
+    })
 }
 
 /// The decision, and the record of a new text.
 fn decided(
     conflict: &OpenConflict,
     resolution: &Resolution,
-    note: Option<&str>,
+    (note, over): (Option<&str>, Vec<String>),
     store: &Store,
 ) -> Result<(Record, Option<Record>), ResolveError> {
     let sides = &conflict.sides;
@@ -133,11 +116,12 @@ fn decided(
         _ => note,
     };
     let decision = Body::Decision(kinds::Decision {
-        conflict: conflict.id().to_owned(),
+        conflict: conflict.id.clone(),
         keep: written.iter().map(|record| record.id.clone()).chain(keep).collect(),
         drop: side_ids(false),
         note: note.map(|note| redact(note).into_owned()),
         author,
+        over: Some(over),
     });
     Ok((Record::new(decision, store.home().origin()?, store.clock()), written))
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::Store;
 use crate::records::{
-    Body, Decision, Decisions, Moment, NoteUse, PRUNED, Record, RecordFile, RecordStatus, kinds, lines,
+    Body, Decisions, Moment, NoteUse, PRUNED, Record, RecordFile, RecordStatus, kinds, lines,
 };
 use crate::store::RecordIdError;
 
@@ -58,7 +58,7 @@ pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, RecordIdE
         |record: &&Record| is_about(&about, &record.id) || mentioned(record).into_iter().any(|id| is_about(&about, id));
     let mut decisions = Decisions::default();
     records.values().for_each(|record| decisions.take(record));
-    let holding: BTreeSet<&str> = decisions.holding().map(Decision::id).collect();
+    let holding: BTreeSet<&str> = decisions.holding().map(|decision| decision.id.as_str()).collect();
     let withdrawn = RecordFile::withdrawn(&files);
     let described = |record: &Record| {
         let mut event = event(record)?;

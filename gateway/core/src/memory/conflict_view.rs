@@ -74,7 +74,7 @@ impl ConflictView {
         }
         let mut sides: Vec<SideView> = open.sides.iter().map(|side| SideView::of(worktree, side)).collect();
         mark_differing(&mut sides);
-        Self { id: open.id().to_owned(), reasons, by: found_by, proposal: open.proposal.clone(), sides }
+        Self { id: open.id.clone(), reasons, by: found_by, proposal: open.proposal.clone(), sides }
     }
 }
 

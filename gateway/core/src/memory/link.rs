@@ -55,7 +55,7 @@ impl Workspace {
 impl WritableMemory<'_> {
     /// The whole id of the record that any unambiguous part of it names.
     pub fn id_of(&self, part: &str) -> Result<String, MemoryError> {
-        Ok(self.store.record_id(part)?)
+        Ok(self.store.named_memories()?.find(part)?.source.clone())
     }
 
     /// Records how a memory relates to another one, given any unambiguous parts of their ids. Returns the whole ids. The latest
@@ -69,15 +69,17 @@ impl WritableMemory<'_> {
         (link, other): (Link, &str),
         session: Option<&str>,
     ) -> Result<(String, String), MemoryError> {
-        let [one, other] = [self.store.memory(part)?, self.store.memory(other)?];
+        let memories = self.store.named_memories()?;
+        let [one, other] = [memories.find(part)?, memories.find(other)?];
         let (id, other_id) = (one.source.clone(), other.source.clone());
         if id == other_id {
             return Err(MemoryError::Itself(id));
         }
-        let newest = one.date.max(other.date).unwrap_or_else(|| "".into());
+        let newest = one.date.clone().max(other.date.clone()).unwrap_or_else(|| "".into());
         // The id of the conflict that a reconciliation would find: whoever decides it later decides over this.
         let conflict = Record::derived(Body::Conflict(kinds::Conflict::default()), &[&id, &other_id], &newest).id;
         let author = self.author();
+        let over = Some(memories.status.decisions_on(&conflict));
         let decided = |keep: &[&String], drop: &[&String], note: &str| {
             let note = Some(note.to_owned());
             kinds::Decision {
@@ -86,6 +88,7 @@ impl WritableMemory<'_> {
                 drop: owned(drop),
                 note,
                 author: author.clone(),
+                over: over.clone(),
             }
         };
         let decision = match link {

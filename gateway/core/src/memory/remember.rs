@@ -96,7 +96,7 @@ impl WritableMemory<'_> {
         if answers.is_empty() {
             return Err(MemoryError::Empty);
         }
-        let of = self.store.record_id(part)?;
+        let of = self.id_of(part)?;
         let author = self.author();
         let body = Body::Questions(kinds::Questions { of: of.clone(), author });
         self.keep(session.unwrap_or(BY_HAND), body, |origin| Origin { task: None, answers, ..origin })?;
@@ -127,7 +127,7 @@ impl WritableMemory<'_> {
 
     /// Appends a tombstone for a record, given any unambiguous part of its id. Returns the whole id.
     pub fn forget(&self, part: &str) -> Result<String, MemoryError> {
-        let id = self.store.record_id(part)?;
+        let id = self.id_of(part)?;
         let tombstone = Body::Tombstone(kinds::Tombstone { forget: id.clone() });
         self.keep(BY_HAND, tombstone, |origin| Origin { task: None, ..origin })?;
         self.flush()?;

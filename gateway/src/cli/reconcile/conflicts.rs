@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_base::ids;
 use muninn_core::{ConflictView, conflicts};
+use muninn_reconcile::OpenConflict;
 use serde_json::json;
 
 use super::sides;
@@ -29,9 +29,8 @@ impl Conflicts {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let worktree = common.worktree()?;
         let open = conflicts(&worktree)?;
-        let by_pair = open.iter().flat_map(|open| open.pairs.iter().map(move |pair| (pair.id.as_str(), open)));
         let open = match &self.id {
-            Some(part) => vec![ids::find("conflict", part, by_pair)?],
+            Some(part) => vec![OpenConflict::find(&open, part)?],
             None => open.iter().collect(),
         };
         let views: Vec<_> = open.iter().map(|open| ConflictView::of(&worktree, open)).collect();

@@ -90,10 +90,10 @@ fn accept_all(common: &Common, workspace: &Workspace, as_json: bool) -> Result<E
     let open = loop {
         let open = conflicts(&worktree)?;
         let mut proposed = open.iter().filter(|conflict| conflict.proposal.is_some());
-        let Some(conflict) = proposed.find(|conflict| accepted.insert(conflict.id().to_owned())) else {
+        let Some(conflict) = proposed.find(|conflict| accepted.insert(conflict.id.clone())) else {
             break open;
         };
-        let decision = workspace.resolve(conflict.id(), &Resolution::Accept, None)?;
+        let decision = workspace.resolve(&conflict.id, &Resolution::Accept, None)?;
         if !as_json {
             let newest = conflict.sides.last().map_or("", |side| side.id.as_str());
             output::line(&format!(
@@ -123,11 +123,11 @@ fn resolve_all(common: &Common, workspace: &Workspace) -> Result<ExitCode, CliEr
             return Err(CliError::new(Exit::Usage, "cannot ask about conflicts: stdin is not a terminal")
                 .hint("name a conflict: muninn resolve ID --keep=left|right|both|none"));
         }
-        let left: Vec<_> = open.iter().filter(|conflict| !asked.contains(conflict.id())).collect();
+        let left: Vec<_> = open.iter().filter(|conflict| !asked.contains(&conflict.id)).collect();
         let Some(one) = left.first() else { break open };
         let all = asked.len() + left.len();
         output::note(&format!("conflict {} of {all}", asked.len() + 1));
-        asked.insert(one.id().to_owned());
+        asked.insert(one.id.clone());
         let view = ConflictView::of(&worktree, one);
         output::line(&sides::text(&view));
         if output::write_error().is_some() {
@@ -138,7 +138,7 @@ fn resolve_all(common: &Common, workspace: &Workspace) -> Result<ExitCode, CliEr
             Answer::Skip => continue,
             Answer::Quit => break open,
         };
-        workspace.resolve(one.id(), &resolution, None)?;
+        workspace.resolve(&one.id, &resolution, None)?;
         resolved += 1;
     };
     output::note(&format!("{} resolved, {} open", plural(resolved, "conflict"), open.len()));

@@ -126,6 +126,8 @@ kinds! {
         note: Option<String>,
         /// The person.
         author: Option<String>,
+        /// Ids of the earlier decisions on the conflict that the person knew.
+        over: Option<Vec<String>>,
     }
 
     /// A newer record replaces an older one.

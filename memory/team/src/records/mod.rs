@@ -28,7 +28,8 @@ mod withdrawn_records;
 
 pub(crate) use archive::is_pruned;
 pub use archive::{ARCHIVE, PRUNED};
-pub(crate) use decisions::{Decision, Decisions};
+pub use decisions::Decision;
+pub(crate) use decisions::Decisions;
 pub use file::{ATTRIBUTES, CONFLICTS, PATTERNS, RecordFile};
 pub use home::Home;
 pub use kinds::Body;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::decisions::Decisions;
+use super::decisions::{Decision, Decisions};
 use super::kinds::{self, Body};
 use super::moment::Moment;
 use super::note_use::{NoteUse, NoteUses};
@@ -35,6 +35,7 @@ pub struct RecordStatus {
     superseded: HashMap<String, Superseded>,
     /// Pairs of records that a person kept both, by their representatives.
     both: HashSet<(String, String)>,
+    decisions: Decisions,
     links: Links,
     /// What became of notes in prompts, by their representatives.
     uses: HashMap<String, NoteUse>,
@@ -119,7 +120,17 @@ impl RecordReferences {
         for (_, of, added) in self.questions {
             questions.entry(same.kept(&of).to_owned()).or_default().extend(added);
         }
-        RecordStatus { forgotten, dropped, both, same, superseded: self.superseded, links: self.links, uses, questions }
+        RecordStatus {
+            forgotten,
+            dropped,
+            both,
+            same,
+            superseded: self.superseded,
+            decisions: self.decisions,
+            links: self.links,
+            uses,
+            questions,
+        }
     }
 }
 
@@ -164,6 +175,17 @@ impl RecordStatus {
     /// What became of a note in prompts.
     pub fn use_of(&self, id: &str) -> NoteUse {
         self.uses.get(self.kept(id)).cloned().unwrap_or_default()
+    }
+
+    /// Ids of the decisions on a conflict, the oldest first.
+    pub fn decisions_on(&self, conflict: &str) -> Vec<String> {
+        self.decisions.on(conflict).map(|decision| decision.id.clone()).collect()
+    }
+
+    /// The conflicts that several people decided differently without knowing of each other, with these decisions, the oldest
+    /// first.
+    pub fn split_decisions(&self) -> impl Iterator<Item = (&str, Vec<&Decision>)> {
+        self.decisions.split()
     }
 
     /// Returns whether two records are known to be duplicates or both true.

@@ -10,5 +10,5 @@ mod selection;
 mod settings;
 
 pub use branches::{DefaultBranchSegments, segments_in};
-pub use selection::{Destination, RecordIdError};
+pub use selection::{Destination, NamedMemories, RecordIdError};
 pub use settings::{Store, StoreSettings};

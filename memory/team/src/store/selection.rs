@@ -15,7 +15,7 @@ use crate::knowledge;
 use crate::learn::decisions::Decision;
 use crate::memories::{LoadedMemories, Memory};
 use crate::records::{
-    Flushed, Home, Origin, PendingRecords, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool,
+    Flushed, Home, Origin, PendingRecords, Record, RecordFile, RecordReferences, RecordStatus, SESSIONS, SegmentError, Segments, Sessions, Spool,
     SpoolError, Statement,
 };
 
@@ -37,6 +37,19 @@ pub enum RecordIdError {
     /// The records of the checkout are not known.
     #[error(transparent)]
     Head(#[from] ReferenceError),
+}
+
+/// Memories that are found by parts of their ids, and the status of all records.
+pub struct NamedMemories {
+    items: Vec<Memory>,
+    pub status: RecordStatus,
+}
+
+impl NamedMemories {
+    /// The memory that any unambiguous part of its id names.
+    pub fn find(&self, part: &str) -> Result<&Memory, IdError> {
+        ids::find("record", part, self.items.iter().map(|item| (item.source.as_str(), item)))
+    }
 }
 
 impl Store {
@@ -233,19 +246,17 @@ impl Store {
         Ok(flushed)
     }
 
-    /// Returns the id of the record that a part of an id names. Forgotten records have no id here.
-    pub fn record_id(&self, part: &str) -> Result<String, RecordIdError> {
-        Ok(self.memory(part)?.source)
-    }
-
-    /// The memory of the record that any unambiguous part of its id names, as [`Self::record_id`].
-    pub fn memory(&self, part: &str) -> Result<Memory, RecordIdError> {
+    /// All memories that are not forgotten.
+    pub fn named_memories(&self) -> Result<NamedMemories, ReferenceError> {
         let files = self.files()?;
-        let loaded: Vec<_> = LoadedMemories::of_files(&files, &self.home).collect();
-        let is_forgotten = |id: &str| loaded.iter().any(|part| part.references.forgets(id));
-        let items = loaded.iter().flat_map(|part| &part.items);
-        let remembered = items.filter(|item| !is_forgotten(&item.source)).map(|item| (item.source.as_str(), item));
-        Ok(ids::find("record", part, remembered)?.clone())
+        let mut items = Vec::new();
+        let mut references = RecordReferences::default();
+        for part in LoadedMemories::of_files(&files, &self.home) {
+            items.extend(part.items);
+            references.extend(part.references);
+        }
+        items.retain(|item| !references.forgets(&item.source));
+        Ok(NamedMemories { items, status: references.status() })
     }
 
     /// The decisions that no recorded learning states, each once. A forgotten one stays forgotten. Reads all files of records

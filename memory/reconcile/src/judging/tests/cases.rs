@@ -16,8 +16,7 @@ fn decision_holds_until_a_new_contradiction() {
             conflict: conflict.clone(),
             keep: keep.iter().map(|id| (*id).to_owned()).collect(),
             drop,
-            note: None,
-            author: None,
+            ..kinds::Decision::default()
         });
         let mut settled = next(&after, Vec::new());
         settled.main.push(Record::new(body, Origin::default(), &Clock::system()));

@@ -10,7 +10,7 @@ use muninn_recall::{Memories, RecallOptions};
 use muninn_team::fixture::Fixture;
 use muninn_team::learn::LearnContext;
 use muninn_team::records::{Body, MAIN, Record, SESSIONS, kinds};
-use muninn_team::store::{Destination, RecordIdError, StoreSettings, segments_in};
+use muninn_team::store::{Destination, StoreSettings, segments_in};
 use muninn_team::{Home, Store};
 
 use super::by_letters;
@@ -117,10 +117,10 @@ fn full_cycle_works_in_every_home() {
         let not_alpha = stage.learn("two", "not alpha indexing");
         let bravo = stage.learn("two", "is bravo indexing");
         assert!(alpha.id < not_alpha.id && not_alpha.id < bravo.id);
-        assert_eq!(store.record_id(&bravo.id.to_lowercase()).unwrap(), bravo.id);
+        assert_eq!(store.named_memories().unwrap().find(&bravo.id.to_lowercase()).unwrap().source, bravo.id);
         let forget = bravo.id.clone();
         stage.keep("by hand", Body::Tombstone(kinds::Tombstone { forget }));
-        assert!(matches!(store.record_id(&bravo.id), Err(RecordIdError::Id(IdError::Unknown { .. }))));
+        assert!(matches!(store.named_memories().unwrap().find(&bravo.id), Err(IdError::Unknown { .. })));
         assert_eq!(stage.recalled(), ["is alpha indexing", "not alpha indexing"]);
         // In a repository the segments of one day are combined before git tracks them.
         let of_day = if stage.home.worktree().is_some() { 1 } else { 2 };
@@ -139,7 +139,7 @@ fn full_cycle_works_in_every_home() {
         let sides: Vec<&str> = open.iter().flat_map(|open| [&*open.sides[0].id, &*open.sides[1].id]).collect();
         assert_eq!(sides, [&alpha.id, &not_alpha.id]);
         stage.clock.advance(DAY);
-        let decision = resolve(&store, open[0].id(), &Resolution::Keep(Keep::Right), None).unwrap();
+        let decision = resolve(&store, &open[0].id, &Resolution::Keep(Keep::Right), None).unwrap();
         assert_eq!(&*decision.ts, "2026-01-04T10:00:00.000Z");
         assert_eq!(decision.origin.branch.is_some(), stage.home.worktree().is_some());
         assert!(open_conflicts(&stage.home).unwrap().is_empty());

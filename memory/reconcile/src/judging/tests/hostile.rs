@@ -47,7 +47,7 @@ fn long_reason_is_truncated() {
 fn records_only_in_conflicts_file_are_kept() {
     let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
-    let id = open_conflicts(&desk.repo.home()).unwrap()[0].id().to_owned();
+    let id = open_conflicts(&desk.repo.home()).unwrap()[0].id.clone();
     let theirs = learning(9, 3, (3, false)).line();
     let listed = desk.read(CONFLICTS) + &theirs + "\n";
     desk.repo.write(CONFLICTS, listed.as_bytes());

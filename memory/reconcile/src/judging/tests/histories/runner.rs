@@ -96,7 +96,7 @@ impl HistoryRunner {
                 let open = open_conflicts(&desk.home()).unwrap();
                 let conflict = open.get(which % open.len().max(1))?;
                 let keep = [Keep::Left, Keep::Right, Keep::All][*keep].clone();
-                resolve(&desk.store(), conflict.id(), &Resolution::Keep(keep), None).unwrap();
+                resolve(&desk.store(), &conflict.id, &Resolution::Keep(keep), None).unwrap();
                 let still = open_conflicts(&desk.home()).unwrap();
                 let is_settled = |id: &str| still.iter().flat_map(|open| &open.pairs).all(|pair| pair.id != *id);
                 assert!(conflict.pairs.iter().all(|pair| is_settled(&pair.id)), "settled");

@@ -163,7 +163,7 @@ fn latest_decision_holds() {
     let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let open = open_conflicts(&desk.repo.home()).unwrap();
-    let id = open[0].id();
+    let id = &open[0].id;
     let unknown = resolve(&desk.store(), "NONE", &Resolution::Keep(Keep::Left), None).unwrap_err();
     assert_eq!(unknown.to_string(), "no conflict has an id that contains `NONE`");
     let secret = "asked Bo, ghp_0123456789abcdefghijABCDEFGHIJ012345";
@@ -220,7 +220,7 @@ fn conflict_side_is_shown_by_its_recalled_duplicate() {
 "#;
     desk.repo.write(MAIN, main.as_bytes());
     let open = open_conflicts(&desk.repo.home()).unwrap();
-    let shown: Vec<_> = open.iter().map(|open| [open.id(), &open.sides[0].id, &open.sides[1].id]).collect();
+    let shown: Vec<_> = open.iter().map(|open| [&open.id, &open.sides[0].id, &open.sides[1].id]).collect();
     assert_eq!(shown, [["8", "1", "4"]]);
     resolve(&desk.store(), "8", &Resolution::Keep(Keep::Left), None).unwrap();
     assert!(open_conflicts(&desk.repo.home()).unwrap().is_empty());
@@ -248,7 +248,7 @@ fn many_contradicting_records_are_resolved_in_few_conflicts() {
         let Some(first) = open.first() else { break };
         let sides: Vec<usize> = open.iter().map(|conflict| conflict.sides.len()).collect();
         assert!(sides.iter().all(|sides| (2..=32).contains(sides)), "{sides:?}");
-        resolve(&desk.store(), first.id(), &Resolution::Keep(Keep::Left), None).unwrap();
+        resolve(&desk.store(), &first.id, &Resolution::Keep(Keep::Left), None).unwrap();
     }
     assert!(counts.len() <= 5 && counts.iter().all(|count| *count <= 3), "{counts:?}");
     let recalled = desk.seen().0;
@@ -295,7 +295,7 @@ fn links_are_not_written_through() {
 fn notes_that_are_too_long_are_refused() {
     let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
-    let id = open_conflicts(&desk.repo.home()).unwrap()[0].id().to_owned();
+    let id = open_conflicts(&desk.repo.home()).unwrap()[0].id.clone();
     let long = resolve(&desk.store(), &id, &Resolution::Keep(Keep::Left), Some(&"n".repeat(9_000))).unwrap_err();
     assert_eq!(long.to_string(), "the note has 9000 bytes, and at most 8192 are kept");
     assert_eq!(open_conflicts(&desk.repo.home()).unwrap().len(), 1);
