@@ -59,8 +59,8 @@ pub use knowledge::{
 pub use learn::{AnswerRecorder, ObservedAnswer, ObservedRequest, Observing, SummarizerChoice, SummarizerHost};
 pub use local::{LocalReply, LocalRequest};
 pub use memory::{
-    ChoreError, ConflictView, Fact, FactKind, Kept, Link, MemoryError, RecallQuery, RecalledMemory, ReconcileRequest,
-    RelatedMemory, SideView, WritableMemory, conflicts,
+    ChoreError, ConflictView, DecisionView, Fact, FactKind, Kept, Link, MemoryError, RecallQuery, RecalledMemory,
+    ReconcileRequest, RelatedMemory, SideView, WritableMemory, conflicts,
 };
 pub use receipts::{ReceiptError, find_receipt, latest_receipts};
 pub use settings::Settings;

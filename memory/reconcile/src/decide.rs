@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use muninn_team::records::{Body, Record, kinds, ordered};
+use serde_json::Number;
 
 use super::JudgeSetup;
 use super::claim::RecordClaim;
@@ -19,7 +20,7 @@ const LONGEST_REASON: usize = 500;
 
 /// A pair of claims.
 #[derive(Clone, Copy)]
-struct Pair<'a> {
+pub(super) struct Pair<'a> {
     older: &'a RecordClaim<'a>,
     newer: &'a RecordClaim<'a>,
 }
@@ -121,20 +122,20 @@ fn records_of_verdicts(
     let by_model = judging.reconciler.map(Reconciler::by).unwrap_or_default();
     let records = pairs.iter().zip(&verdicts).enumerate();
     let records = records.filter_map(|(at, (pair, verdict))| match settled.get(&at) {
-        Some(decision) => pair.by_model(decision, verdict, &by_model),
+        Some(decision) => pair.by_model(decision, &verdict.judgement, &by_model),
         None => pair.by_rules(&verdict.judgement),
     });
     (records.collect(), asked)
 }
 
 impl<'a> Pair<'a> {
-    fn of(one: &'a RecordClaim<'a>, other: &'a RecordClaim<'a>) -> Self {
+    pub(super) fn of(one: &'a RecordClaim<'a>, other: &'a RecordClaim<'a>) -> Self {
         let (older, newer) = if one.is_older(other) { (one, other) } else { (other, one) };
         Self { older, newer }
     }
 
     /// The older and the newer claim.
-    fn claims(&self) -> (Claim<'a>, Claim<'a>) {
+    pub(super) fn claims(&self) -> (Claim<'a>, Claim<'a>) {
         (self.older.claim(), self.newer.claim())
     }
 
@@ -142,46 +143,44 @@ impl<'a> Pair<'a> {
         (self.older.id(), self.newer.id())
     }
 
-    fn derived(&self, body: Body) -> Record {
+    pub(super) fn derived(&self, body: Body) -> Record {
         let (older, newer) = self.ids();
         Record::derived(body, &[older, newer], &self.newer.record.ts)
     }
 
     fn by_rules(&self, judgement: &Judgement) -> Option<Record> {
-        let Self { older, newer } = *self;
         let reason = &judgement.reason;
         match judgement.relation {
             Relation::Unrelated | Relation::Refines | Relation::RefinedBy => None,
             Relation::Same => Some(self.same(RULES, reason)),
-            Relation::Contradicts => match superseding(older, newer) {
-                Some(evidence) => Some(self.derived(Body::Supersedes(kinds::Supersedes {
-                    older: older.id().to_owned(),
-                    newer: Some(newer.id().to_owned()),
-                    since: Some(newer.record.ts.clone()),
-                    reason: Some(shortened(&format!("{reason}; {evidence}"))),
-                }))),
-                None => Some(self.conflict(RULES, reason, proposal(older, newer, judgement))),
-            },
-            Relation::Doubt => Some(self.conflict(RULES, reason, None)),
+            Relation::Contradicts | Relation::Doubt => {
+                let proposal = proposal(self.older, self.newer, judgement.is_value);
+                Some(self.conflict(RULES, reason, proposal, Some(judgement.certainty)))
+            }
         }
     }
 
-    /// The record of a model's verdict. A model never supersedes a claim: a contradiction found by a model alone is
-    /// left to people.
-    fn by_model(&self, decision: &ModelVerdict, verdict: &Verdict<'_>, by: &str) -> Option<Record> {
-        let in_doubt = verdict.judgement.relation == Relation::Doubt;
+    /// The record of a model's verdict; `None` if there is nothing to say of a pair that the rules found unrelated. A model never
+    /// supersedes a claim: a contradiction found by a model alone is left to people.
+    fn by_model(&self, decision: &ModelVerdict, judgement: &Judgement, by: &str) -> Option<Record> {
+        let is_undecided = matches!(judgement.relation, Relation::Contradicts | Relation::Doubt);
+        let says_nothing = match decision.relation {
+            Relation::Same | Relation::Contradicts => false,
+            Relation::Doubt => !decision.is_vetoed,
+            Relation::Unrelated | Relation::Refines | Relation::RefinedBy => true,
+        };
+        (is_undecided || !says_nothing).then(|| self.by_judge(decision, judgement, by))
+    }
+
+    /// The record of a judge's verdict on a pair. If the judge is unsure, the pair stays undecided, with the certainty of the
+    /// rules.
+    pub(super) fn by_judge(&self, decision: &ModelVerdict, rules: &Judgement, by: &str) -> Record {
+        let reason = &decision.reason;
         match decision.relation {
-            Relation::Same => Some(self.same(by, &decision.reason)),
-            Relation::Contradicts => {
-                let proposal = proposal(self.older, self.newer, &verdict.judgement);
-                Some(self.conflict(by, &decision.reason, proposal))
-            }
-            Relation::Doubt if in_doubt || decision.is_vetoed => Some(self.conflict(by, &decision.reason, None)),
-            // The rules have already found the pair unrelated.
-            Relation::Doubt => None,
-            Relation::Unrelated | Relation::Refines | Relation::RefinedBy => {
-                in_doubt.then(|| self.distinct(by, &decision.reason))
-            }
+            Relation::Same => self.same(by, reason),
+            Relation::Contradicts => self.conflict(by, reason, proposal(self.older, self.newer, rules.is_value), None),
+            Relation::Doubt => self.conflict(by, reason, None, Some(rules.certainty)),
+            Relation::Unrelated | Relation::Refines | Relation::RefinedBy => self.distinct(by, reason),
         }
     }
 
@@ -206,7 +205,7 @@ impl<'a> Pair<'a> {
         }))
     }
 
-    fn conflict(&self, by: &str, reason: &str, proposal: Option<&str>) -> Record {
+    fn conflict(&self, by: &str, reason: &str, proposal: Option<&str>, certainty: Option<f32>) -> Record {
         let Self { older, newer } = *self;
         self.derived(Body::Conflict(kinds::Conflict {
             left: older.id().to_owned(),
@@ -216,6 +215,7 @@ impl<'a> Pair<'a> {
             by: by.to_owned(),
             reason: shortened(reason),
             proposal: proposal.map(str::to_owned),
+            certainty: certainty.map(rounded).and_then(Number::from_f64),
         }))
     }
 }
@@ -229,40 +229,27 @@ fn shortened(reason: &str) -> String {
     }
 }
 
-/// The evidence that the newer of two contradicting claims supersedes the older without a person: it is about the same
-/// subject, and from the same author or about a file that has changed.
-fn superseding(older: &RecordClaim<'_>, newer: &RecordClaim<'_>) -> Option<&'static str> {
-    let same_subject =
-        older.subject.is_some_and(|subject| newer.subject.is_some_and(|other| other.eq_ignore_ascii_case(subject)));
-    if older.record.ts >= newer.record.ts || !same_subject {
-        return None;
-    }
-    let changed = older.record.origin.sources.iter().any(|was| {
-        let mut now = newer.record.origin.sources.iter();
-        let now = now.find(|now| now.path == was.path);
-        now.is_some_and(|now| was.blob.is_some() && now.blob.is_some() && now.blob != was.blob)
-    });
-    match () {
-        () if older.author.is_some() && older.author == newer.author => {
-            Some("the same author wrote about the same subject again")
-        }
-        () if changed => Some("its file has changed, and the subject is the same"),
-        () => None,
-    }
+/// Two digits.
+fn rounded(certainty: f32) -> f64 {
+    (f64::from(certainty) * 100.0).round() / 100.0
 }
 
-/// The evidence that the newer of two contradicting claims replaces the older, for a person to accept.
-fn proposal(older: &RecordClaim<'_>, newer: &RecordClaim<'_>, judgement: &Judgement) -> Option<&'static str> {
+/// The evidence that the newer of two claims replaces the older, for a person to accept. `is_value` tells whether they differ in
+/// a value.
+fn proposal(older: &RecordClaim<'_>, newer: &RecordClaim<'_>, is_value: bool) -> Option<&'static str> {
     if older.record.ts >= newer.record.ts || older.is_pattern() {
         return None;
     }
     let [sources, others] = [older, newer].map(|claim| &claim.record.origin.sources);
     let same_file = sources.iter().any(|source| others.iter().any(|other| other.path == source.path));
     let same_author = older.author.is_some() && older.author == newer.author;
+    let same_subject =
+        older.subject.zip(newer.subject).is_some_and(|(subject, other)| subject.eq_ignore_ascii_case(other));
     match () {
         () if says_it_replaces(newer.text) => Some("the newer one says that something was replaced"),
-        () if judgement.is_value && same_file => Some("both cite the same file, and the value has changed"),
-        () if judgement.is_value && same_author => Some("both are from the same author, and the value has changed"),
+        () if same_subject && same_author => Some("the same author wrote about the same subject again"),
+        () if is_value && same_file => Some("both cite the same file, and the value has changed"),
+        () if is_value && same_author => Some("both are from the same author, and the value has changed"),
         () => None,
     }
 }

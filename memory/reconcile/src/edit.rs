@@ -6,7 +6,7 @@ use muninn_team::records::{CONFLICTS, MAIN, Record, WithdrawnRecords};
 use super::ReconcileOptions;
 use super::error::ResolveError;
 use super::files::MemoryFiles;
-use super::pairs::{main_records, open_pairs};
+use super::pairs::{by_id, main_records, open_pairs};
 
 /// Changes main's records under the lock of a run, on any branch, and writes main and the list of open conflicts. After an
 /// error, nothing has changed.
@@ -20,7 +20,7 @@ pub(super) fn edit<T>(
     let (before, damaged) = files.read_all(store)?;
     let mut main: Vec<Record> = main_records(&before).into_values().collect();
     let changed = change(&mut main, &before.withdrawn)?;
-    main.sort_by(|a, b| a.id.cmp(&b.id));
+    let main: Vec<Record> = by_id(main).into_values().collect();
     let open = open_pairs(&before.withdrawn.shown(&main));
     let no_hook = &mut |_: &str| {};
     for damaged in &damaged {

@@ -70,6 +70,12 @@ pub enum ResolveError {
     /// There is no evidence that the newest side replaces the others.
     #[error("nothing is proposed for this conflict")]
     NoProposal,
+    /// The undecided pairs are not those of the batch.
+    #[error("the undecided pairs are no longer those of this batch; nothing was written")]
+    OtherPairs,
+    /// The answer about a batch is not usable.
+    #[error("the answer is discarded, and nothing was written: {0}")]
+    Answer(String),
     /// The files cannot be read or written.
     #[error(transparent)]
     Files(#[from] ReconcileError),

@@ -3,6 +3,7 @@
 //! [`plan`] is a pure function that computes main, the open conflicts and the log. [`reconcile`] applies it to a
 //! memory's files.
 
+mod agent;
 mod blocks;
 mod chains;
 mod claim;
@@ -34,6 +35,7 @@ mod step;
 mod unseen;
 mod verdict;
 
+pub use agent::{AgentDecisions, UndecidedBatch, settle, undecided_batch};
 pub use error::{ReconcileError, ResolveError};
 pub use fold::{Fold, FoldedRecord};
 pub use folds::{apart, folds};
@@ -41,7 +43,7 @@ pub use input::{PlanInput, Segment};
 pub use judging::{Judge, JudgeOther, JudgeSetup};
 pub use layout::{ARCHIVE, PRUNED, RECONCILED, SESSIONS_ARCHIVE};
 pub use model::{ModelReport, Reconciler, ReconcilerLimits, control_pairs};
-pub use open::{OpenConflict, open_conflicts};
+pub use open::{ConflictState, OpenConflict, open_conflicts};
 pub use options::ReconcileOptions;
 pub use plan::{Plan, Summary, plan};
 pub use prune::{Pruned, prune};

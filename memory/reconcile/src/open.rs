@@ -3,14 +3,18 @@
 //! Contradictions are found pair by pair. People see and resolve them by subject: all records that are connected by open
 //! pairs are the sides of one conflict. A conflict that two people decided differently is open again.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use muninn_base::ids::{self, IdError};
 use muninn_team::records::{Body, Decision, Home, MAIN, Record, RecordStatus, WithdrawnRecords, kinds};
+use serde::Serialize;
+use serde_json::Number;
 
 use super::ReconcileError;
 use super::files::MemoryFiles;
 use super::pairs::open_pairs;
+use super::rules::RULES;
 
 /// Maximum number of sides of a conflict: nobody can compare more. Further records are the sides of other conflicts.
 const MOST_SIDES: usize = 32;
@@ -30,7 +34,45 @@ pub struct OpenConflict {
     pub split: Vec<Decision>,
 }
 
+/// Who found a conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConflictState {
+    /// People decided it differently.
+    Split,
+    /// A judge found the contradiction: a model, or an agent.
+    Conflict,
+    /// No judge was asked, or none was sure. The memories may contradict each other.
+    Undecided,
+}
+
 impl OpenConflict {
+    pub fn state(&self) -> ConflictState {
+        let is_judged = |pair: &Record| matches!(&pair.body, Body::Conflict(kinds::Conflict { by, certainty: None, .. }) if by != RULES);
+        match () {
+            () if !self.split.is_empty() => ConflictState::Split,
+            () if self.pairs.iter().any(is_judged) => ConflictState::Conflict,
+            () => ConflictState::Undecided,
+        }
+    }
+
+    /// How probable a contradiction is, from 0 to 1; `None` if a judge found one.
+    pub fn certainty(&self) -> Option<f64> {
+        let certainty = |pair: &Record| match &pair.body {
+            Body::Conflict(kinds::Conflict { certainty, .. }) => certainty.as_ref().and_then(Number::as_f64),
+            _ => None,
+        };
+        let highest = self.pairs.iter().filter_map(certainty).reduce(f64::max);
+        highest.filter(|_| self.state() == ConflictState::Undecided)
+    }
+
+    /// Order of a list: first what judges and people found, then the most certain of the undecided pairs.
+    fn order(&self, other: &Self) -> Ordering {
+        let certainty = |one: &Self| one.certainty().unwrap_or_default();
+        let by_state = self.state().cmp(&other.state());
+        by_state.then(certainty(other).total_cmp(&certainty(self))).then_with(|| self.id.cmp(&other.id))
+    }
+
     /// The conflict that any unambiguous part of its id, or of a pair's id, names.
     pub fn find<'o>(open: &'o [OpenConflict], id: &str) -> Result<&'o OpenConflict, IdError> {
         let ids = open.iter().flat_map(|conflict| {
@@ -41,7 +83,7 @@ impl OpenConflict {
     }
 }
 
-/// The open conflicts, sorted by id.
+/// The open conflicts: first what people and judges found, then undecided pairs, the most certain first.
 pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> {
     let mut main = MemoryFiles::at(home).records(MAIN, &mut Vec::new())?;
     main.sort_by(|one, other| one.id.cmp(&other.id));
@@ -52,7 +94,7 @@ pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> 
 pub(super) fn open_among(main: &[&Record]) -> Vec<OpenConflict> {
     let status = RecordStatus::of(main.iter().copied());
     let mut open: Vec<OpenConflict> = undecided(main, &status).chain(split(main, &status)).collect();
-    open.sort_by(|one, other| one.id.cmp(&other.id));
+    open.sort_by(OpenConflict::order);
     open
 }
 

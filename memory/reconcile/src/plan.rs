@@ -20,7 +20,7 @@ use super::fold::Fold;
 use super::folds::new_folds;
 use super::input::{PlanInput, Segment};
 use super::model::ModelReport;
-use super::open::open_among;
+use super::open::{ConflictState, open_among};
 use super::pair_indices::PairIndices;
 use super::pairs::{by_id, main_records, open_pairs, put};
 use super::parallel::by_all_processors;
@@ -55,11 +55,11 @@ pub struct Summary {
     pub consolidated: usize,
     /// Records found to be duplicates.
     pub duplicates: usize,
-    /// Records superseded by newer ones.
-    pub superseded: usize,
-    /// New open conflicts.
+    /// New open conflicts that a judge found.
     pub conflicts: usize,
-    /// All open conflicts.
+    /// New undecided pairs.
+    pub undecided: usize,
+    /// All open conflicts and undecided pairs.
     pub open: usize,
 }
 
@@ -190,11 +190,7 @@ fn counted(before: &PlanInput, main: &[&Record]) -> Summary {
     let was = before.main.iter().chain(&before.conflicts);
     let was: BTreeSet<&str> = was.map(|record| record.id.as_str()).collect();
     let is_new = |record: &Record| !was.contains(record.id.as_str());
-    let made = |kind: &str| main.iter().filter(|record| record.body.kind() == kind && is_new(record)).count();
-    Summary {
-        superseded: made("supersedes"),
-        conflicts: open.iter().filter(|conflict| conflict.pairs.iter().any(is_new)).count(),
-        open: open.len(),
-        ..Summary::default()
-    }
+    let new = open.iter().filter(|conflict| conflict.pairs.iter().any(is_new));
+    let (undecided, conflicts): (Vec<_>, Vec<_>) = new.partition(|one| one.state() == ConflictState::Undecided);
+    Summary { conflicts: conflicts.len(), undecided: undecided.len(), open: open.len(), ..Summary::default() }
 }

@@ -42,17 +42,17 @@ impl<'a> Verdict<'a> {
     /// Returns whether rules leave the pair open.
     fn is_open(&self) -> bool {
         match self.judgement.relation {
-            Relation::Doubt => true,
+            Relation::Contradicts | Relation::Doubt => true,
             Relation::Unrelated => self.has_model && self.judgement.related >= LIKELY,
             _ => false,
         }
     }
 
-    /// Sort key for the model, smallest first: doubts, then the most probable relations.
+    /// Sort key for the model, smallest first: undecided pairs, then the most probable relations.
     fn urgency(&self) -> (bool, Reverse<u32>) {
         // The bits of floats from 0 to 1 are in numeric order.
         let related = Reverse(self.judgement.related.to_bits());
-        (self.judgement.relation != Relation::Doubt, related)
+        (!self.separates(), related)
     }
 }
 

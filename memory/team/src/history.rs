@@ -8,9 +8,7 @@ use muninn_text::redact::redact;
 use serde::Serialize;
 
 use crate::Store;
-use crate::records::{
-    Body, Decisions, Moment, NoteUse, PRUNED, Record, RecordFile, RecordStatus, kinds, lines,
-};
+use crate::records::{Body, Decisions, Moment, NoteUse, PRUNED, Record, RecordFile, RecordStatus, kinds, lines};
 use crate::store::RecordIdError;
 
 /// An event in the history of a record.

@@ -8,13 +8,15 @@ use muninn_config::Config;
 use muninn_ledger::{Outcome, Receipt, SqliteStore, Store as _, StoreError};
 use muninn_reconcile::judge::FittedJudge;
 use muninn_reconcile::{
-    Fold, JudgeSetup, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler,
-    ReconcilerLimits, Resolution, ResolveError, apart, folds, open_conflicts, reconcile, resolve,
+    AgentDecisions, Fold, JudgeSetup, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled,
+    Reconciler, ReconcilerLimits, Resolution, ResolveError, UndecidedBatch, apart, folds, open_conflicts, reconcile,
+    resolve, settle, undecided_batch,
 };
 use muninn_repo_tools::Worktree;
 use muninn_team::Home;
 use muninn_text::embed::LoadError;
 use muninn_text::model::block_on;
+use muninn_text::redact::redact;
 use thiserror::Error;
 
 use super::MemoryError;
@@ -107,6 +109,27 @@ impl Workspace {
     pub fn resolve(&self, conflict: &str, resolution: &Resolution, note: Option<&str>) -> Result<String, ChoreError> {
         self.move_old_sessions();
         Ok(resolve(self.store()?, conflict, resolution, note)?.id)
+    }
+
+    /// The next undecided pairs for an agent; `None` if nobody has to be asked.
+    pub fn undecided(&self) -> Result<Option<UndecidedBatch>, ChoreError> {
+        Ok(undecided_batch(self.store()?.home(), &FittedJudge::shipped()?)?)
+    }
+
+    /// Records an agent's answer about a batch of [`Self::undecided`] pairs. The records name the agent, and the person whose
+    /// agent it is.
+    ///
+    /// # Errors
+    /// [`ChoreError`]; nothing is written then.
+    pub fn settle(&self, agent: &str, batch: &str, answer: &str) -> Result<AgentDecisions, ChoreError> {
+        self.move_old_sessions();
+        let store = self.store()?;
+        let person = store.home().worktree().and_then(Worktree::author);
+        let by = match person {
+            Some(person) => format!("{agent} for {person}"),
+            None => agent.to_owned(),
+        };
+        Ok(settle(store, &FittedJudge::shipped()?, (batch, answer), &redact(&by))?)
     }
 
     /// The folds by rules of earlier versions that still hold; those of different texts come first.

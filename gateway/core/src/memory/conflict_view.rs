@@ -2,18 +2,25 @@
 
 use std::collections::{HashMap, HashSet};
 
-use muninn_reconcile::OpenConflict;
+use muninn_reconcile::{ConflictState, OpenConflict};
 use muninn_repo_tools::Worktree;
 use muninn_team::citations::CitationState;
-use muninn_team::records::{Body, Record, kinds};
+use muninn_team::records::{Body, Decision, Record, kinds};
 use serde::Serialize;
 use serde_json::Number;
 
-/// An open conflict.
+/// An open conflict, or an undecided pair.
 #[derive(Debug, Serialize)]
 pub struct ConflictView {
     /// The conflict's id.
     pub id: String,
+    pub state: ConflictState,
+    /// How probable a contradiction is, from 0 to 1; only of an undecided pair.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certainty: Option<f64>,
+    /// The decisions of people who did not know of each other's, the oldest first. The latest holds meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<DecisionView>,
     /// Why the sides contradict each other: a reason per pair, each once.
     pub reasons: Vec<String>,
     /// Who found it: rules or a model.
@@ -22,6 +29,29 @@ pub struct ConflictView {
     pub proposal: Option<String>,
     /// The contradicting memories, the oldest first.
     pub sides: Vec<SideView>,
+}
+
+/// A person's decision on a conflict.
+#[derive(Debug, Serialize)]
+pub struct DecisionView {
+    pub id: String,
+    pub date: String,
+    pub author: Option<String>,
+    /// Ids of the memories that are kept.
+    pub keep: Vec<String>,
+    pub note: Option<String>,
+}
+
+impl From<&Decision> for DecisionView {
+    fn from(decision: &Decision) -> DecisionView {
+        DecisionView {
+            id: decision.id.clone(),
+            date: decision.ts.to_string(),
+            author: decision.author.clone(),
+            keep: decision.keep.clone(),
+            note: decision.note.clone(),
+        }
+    }
 }
 
 /// One side of a conflict: a learning or a pattern.
@@ -74,7 +104,16 @@ impl ConflictView {
         }
         let mut sides: Vec<SideView> = open.sides.iter().map(|side| SideView::of(worktree, side)).collect();
         mark_differing(&mut sides);
-        Self { id: open.id.clone(), reasons, by: found_by, proposal: open.proposal.clone(), sides }
+        Self {
+            id: open.id.clone(),
+            state: open.state(),
+            certainty: open.certainty(),
+            decisions: open.split.iter().map(DecisionView::from).collect(),
+            reasons,
+            by: found_by,
+            proposal: open.proposal.clone(),
+            sides,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ mod remember;
 mod writable;
 
 pub use chores::{ChoreError, ReconcileRequest, conflicts};
-pub use conflict_view::{ConflictView, SideView};
+pub use conflict_view::{ConflictView, DecisionView, SideView};
 pub use link::{Link, RelatedMemory};
 pub use recall::{RecallQuery, RecalledMemory};
 pub use remember::{Fact, FactKind, Kept};

@@ -4,12 +4,12 @@ use muninn_context_engine::tools::Effect::{Reads, Replaces, Writes};
 use muninn_context_engine::tools::ToolError;
 use muninn_reconcile::{Keep, Resolution};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ClientTool;
 use super::ToolSet::Memory;
-use super::tool::{NoArguments, failed, failed_with_hint, named, tool};
+use super::tool::{failed, failed_with_hint, named, tool};
 use crate::{ChoreError, ConflictView, Fact, FactKind, Link, MemoryError, RecallQuery, RecalledMemory, conflicts};
 
 /// Number of memories if the caller names none, and the most that one call shows.
@@ -137,9 +137,28 @@ struct ForgetArguments {
 }
 
 #[derive(Deserialize, JsonSchema)]
+struct ListConflictsArguments {
+    /// the next pairs that nobody has decided, for you to answer
+    #[serde(default)]
+    undecided: bool,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct PairDecision {
+    pair: u32,
+    relation: String,
+    reason: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
 struct ResolveConflictArguments {
     /// the conflict's id, or any unambiguous part of it
-    id: String,
+    id: Option<String>,
+    /// the id of a batch of undecided pairs
+    batch: Option<String>,
+    /// your decision on each pair of the batch
+    #[serde(default)]
+    decisions: Vec<PairDecision>,
     /// the memories to keep: left (the oldest), right (the newest), both, none, or their numbers such as 2,3
     keep: Option<String>,
     /// a text that replaces all sides
@@ -200,31 +219,41 @@ pub(super) fn chores() -> [ClientTool; 5] {
                 let memory = session.workspace.writable_memory().map_err(memory_error)?;
                 Ok(named("id", memory.forget(&arguments.id).map_err(memory_error)?))
             }),
-        tool("list_conflicts", Memory, Reads, "conflicts contradicting memories")
-            .about("List memories that contradict each other and wait for a person's decision.")
+        tool("list_conflicts", Memory, Reads, "conflicts contradicting undecided memories")
+            .about("List memories that contradict each other, or may: they wait for a person's decision. With `undecided`, a batch of pairs for you to decide.")
             .paged()
-            .answered(|session, _: NoArguments| {
+            .answered(|session, arguments: ListConflictsArguments| {
                 let engine = session.workspace.engine.as_ref().ok_or(ToolError::NoWorktree)?;
+                if arguments.undecided {
+                    let batch = session.workspace.undecided().map_err(chore_error)?;
+                    return Ok(json!({"batch": batch}));
+                }
                 let open = conflicts(engine.worktree()).map_err(chore_error)?;
                 let views: Vec<_> = open.iter().map(|open| ConflictView::of(engine.worktree(), open)).collect();
-                Ok(named("conflicts", views))
+                Ok(json!({"conflicts": views}))
             }),
         tool("resolve_conflict", Memory, Replaces, "resolve settle conflict decision")
-            .about("Settle a conflict between memories as the user decided it. Ask the user first.")
+            .about("Settle a conflict between memories as the user decided it; ask the user first. Or give `batch` and `decisions`.")
             .parameter("id", &["conflict"])
             .parameter("keep", &["side", "choice"])
             .parameter("write", &["text"])
             .parameter("accept", &["proposal"])
             .parameter("note", &["reason"])
             .answered(|session, arguments: ResolveConflictArguments| {
+                if let Some(batch) = &arguments.batch {
+                    let answer = json!({"decisions": arguments.decisions}).to_string();
+                    let decided = session.workspace.settle(&session.client, batch, &answer);
+                    return Ok(json!(decided.map_err(chore_error)?));
+                }
+                let id = arguments.id.as_deref().ok_or_else(|| failed("give `id`, or `batch` and `decisions`"))?;
                 let resolution = match (arguments.keep, arguments.write, arguments.accept) {
                     (Some(keep), None, false) => Resolution::Keep(keep.parse::<Keep>().map_err(failed)?),
                     (None, Some(text), false) => Resolution::Write(text),
                     (None, None, true) => Resolution::Accept,
                     _ => return Err(failed("give one of `keep`, `write` and `accept`")),
                 };
-                let resolved = session.workspace.resolve(&arguments.id, &resolution, arguments.note.as_deref());
-                Ok(named("decision", resolved.map_err(chore_error)?))
+                let resolved = session.workspace.resolve(id, &resolution, arguments.note.as_deref());
+                Ok(json!({"decision": resolved.map_err(chore_error)?}))
             }),
     ]
 }

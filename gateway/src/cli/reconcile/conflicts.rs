@@ -4,29 +4,38 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_core::{ConflictView, conflicts};
-use muninn_reconcile::OpenConflict;
+use muninn_reconcile::{ConflictState, OpenConflict};
 use serde_json::json;
 
 use super::sides;
 use crate::cli::output::{self, plural};
 use crate::cli::{CliError, Common, examples};
 
-/// Show memories that contradict each other
+/// Show memories that contradict each other, or may
 #[derive(Args)]
 #[command(after_help = examples(&[
-    ("muninn conflicts", "All open conflicts"),
-    ("muninn conflicts 7QK2", "The conflict whose id contains 7QK2"),
+    ("muninn conflicts", "All open conflicts, and a line for each undecided pair"),
+    ("muninn conflicts 7QK2", "The conflict or the pair whose id contains 7QK2, in full"),
+    ("muninn conflicts --undecided --json", "The next undecided pairs, for an agent: see `muninn resolve --by`"),
 ]))]
 pub(crate) struct Conflicts {
-    /// The conflict's id, or any unambiguous part of it [default: all open conflicts]
+    /// The id of a conflict or an undecided pair, or any unambiguous part of it [default: all]
+    #[arg(conflicts_with = "undecided")]
     id: Option<String>,
-    /// Print JSON: conflicts with id, reasons, by, proposal, and sides with text, differing words, subject, entities, date, session, branch, author, confidence and files
+    /// Only pairs that no person and no model has decided, the most certain first
+    #[arg(long)]
+    undecided: bool,
+    /// Print JSON: conflicts with id, state, certainty, decisions, reasons, by, proposal, and sides with text, differing words, subject, entities, date, session, branch, author, confidence and files. With --undecided: the batch with id, instructions and pairs, and the number of undecided pairs
     #[arg(long)]
     json: bool,
 }
 
 impl Conflicts {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        if self.undecided && self.json {
+            output::json(&json!({"batch": super::workspace(common)?.undecided()?}));
+            return Ok(ExitCode::SUCCESS);
+        }
         let worktree = common.worktree()?;
         let open = conflicts(&worktree)?;
         let open = match &self.id {
@@ -38,15 +47,20 @@ impl Conflicts {
             output::json(&json!({"conflicts": views}));
             return Ok(ExitCode::SUCCESS);
         }
-        for view in &views {
-            output::line(&sides::text(view));
+        let (undecided, found): (Vec<_>, Vec<_>) =
+            views.iter().partition(|view| view.state == ConflictState::Undecided && self.id.is_none());
+        if !self.undecided {
+            found.iter().for_each(|view| output::line(&sides::text(view)));
         }
-        match open.len() {
-            0 => output::note("there are no open conflicts"),
-            count => output::note(&format!(
-                "{}; resolve one with `muninn resolve ID --keep=left|right|both|none` or `--write TEXT`, or all with `muninn resolve`",
-                plural(count, "open conflict")
-            )),
+        if !undecided.is_empty() {
+            output::line(&format!("{}; do these still all hold?", plural(undecided.len(), "undecided pair")));
+            undecided.iter().for_each(|view| output::line(&sides::question(view)));
+        }
+        match views.len() {
+            0 => output::note("there are no open conflicts and no undecided pairs"),
+            _ => output::note(
+                "decide one with `muninn resolve ID --keep=left|right|both|none` or `--write TEXT`, or all with `muninn resolve`; `muninn conflicts ID` shows one in full",
+            ),
         }
         Ok(ExitCode::SUCCESS)
     }

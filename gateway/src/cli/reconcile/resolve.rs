@@ -1,7 +1,7 @@
 //! `muninn resolve`: a person resolves conflicts.
 
 use std::collections::HashSet;
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
 use std::process::ExitCode;
 
 use clap::{ArgGroup, Args};
@@ -13,14 +13,18 @@ use super::{folds, sides, workspace};
 use crate::cli::output::{self, plural};
 use crate::cli::{CliError, Common, Exit, editor, examples};
 
+/// Maximum length of an agent's answer, in bytes.
+const LONGEST_ANSWER: u64 = 1 << 20;
+
 /// Resolve a conflict between memories; without an id, ask about each
 #[derive(Args)]
-#[command(group = ArgGroup::new("choice").args(["keep", "write", "accept", "apart"]))]
+#[command(group = ArgGroup::new("choice").args(["keep", "write", "accept", "apart", "by"]))]
 #[command(after_help = examples(&[
     ("muninn resolve 7QK2 --keep=2,3 --note \"Different queues\"", "Keep two of the sides, and record why"),
     ("muninn resolve 7QK2 --write \"The limit is 64 per worker\"", "Replace all sides by a better text"),
     ("muninn resolve 7QK2 --apart", "Undo a fold that `muninn reconcile` listed"),
     ("muninn resolve --accept", "Accept all proposals that a newer memory replaces older ones"),
+    ("muninn resolve --by agent --batch 6f1d02c7a90be34d < answer.json", "Record an agent's answer about undecided pairs"),
 ]))]
 pub(crate) struct Resolve {
     /// The id of a conflict, as `muninn conflicts` shows it, or of a fold, or any unambiguous part of it
@@ -38,6 +42,12 @@ pub(crate) struct Resolve {
     /// Undo a fold: both records are recalled, and no later run folds them again
     #[arg(long, requires = "id", conflicts_with = "note")]
     apart: bool,
+    /// Record the answer of this agent, from standard input, about the pairs of `muninn conflicts --undecided --json`. If it decides a pair wrongly whose answer is known, nothing is recorded
+    #[arg(long, value_name = "AGENT", requires = "batch", conflicts_with = "id")]
+    by: Option<String>,
+    /// The id of the batch that --by answers
+    #[arg(long, value_name = "ID", requires = "by")]
+    batch: Option<String>,
     /// The reason, for the team
     #[arg(long, value_name = "TEXT", requires = "id")]
     note: Option<String>,
@@ -51,6 +61,9 @@ impl Resolve {
         let workspace = workspace(common)?;
         if let Some(id) = self.id.as_deref().filter(|_| self.apart) {
             return keep_apart(&workspace, id, self.json);
+        }
+        if let (Some(agent), Some(batch)) = (&self.by, &self.batch) {
+            return settle(&workspace, (agent, batch), self.json);
         }
         let resolution = match (self.keep, self.write) {
             (Some(keep), _) => Resolution::Keep(keep),
@@ -79,6 +92,27 @@ fn keep_apart(workspace: &Workspace, id: &str, as_json: bool) -> Result<ExitCode
         output::line(&folds::text(&fold));
         output::note("both are recalled from now on; commit .muninn/memory/main.jsonl");
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Records an agent's answer from standard input.
+fn settle(workspace: &Workspace, (agent, batch): (&str, &str), as_json: bool) -> Result<ExitCode, CliError> {
+    let mut answer = String::new();
+    std::io::stdin().take(LONGEST_ANSWER).read_to_string(&mut answer)?;
+    let decided = workspace.settle(agent, batch, &answer)?;
+    if as_json {
+        output::json(&json!(decided));
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::line(&format!(
+        "{}, {} that both hold, {} replaced, {}, {} unsure",
+        plural(decided.duplicates, "duplicate"),
+        plural(decided.both, "pair"),
+        plural(decided.replaced, "memory").replace("memorys", "memories"),
+        plural(decided.conflicts, "conflict"),
+        decided.unsure
+    ));
+    output::note("`muninn reconcile --log` lists the decisions, and how to undo one; commit .muninn/memory/main.jsonl");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct Reconcile {
     /// Do not ask the model of `[memory.reconciler]`
     #[arg(long)]
     no_llm: bool,
-    /// Print JSON: consolidated, duplicates, superseded, conflicts, open, withdrawn, pruned, folds, asked, segments, notes
+    /// Print JSON: consolidated, duplicates, conflicts, undecided, open, withdrawn, pruned, folds, asked, segments, notes
     #[arg(long)]
     json: bool,
 }
@@ -108,10 +108,8 @@ impl Reconcile {
             format!("{} consolidated", memories(summary.consolidated)),
             format!("{} removed", plural(summary.duplicates, "duplicate")),
         ];
-        if summary.superseded > 0 {
-            parts.push(format!("{} superseded", memories(summary.superseded)));
-        }
         parts.push(plural(summary.conflicts, "conflict"));
+        parts.push(plural(summary.undecided, "undecided pair"));
         if self.prune {
             parts.push(format!("{} archived", memories(done.pruned)));
         }
@@ -125,7 +123,7 @@ impl Reconcile {
         let would = if self.dry_run { "would be: " } else { "" };
         output::line(&format!("{would}{}", parts.join(", ")));
         if summary.open > 0 {
-            output::note(&format!("{} open; `muninn conflicts` shows them", plural(summary.open, "conflict")));
+            output::note(&format!("{} open; `muninn conflicts` shows all", summary.open));
         }
     }
 
@@ -162,8 +160,8 @@ fn as_json(done: &Reconciled) -> serde_json::Value {
     json!({
         "consolidated": summary.consolidated,
         "duplicates": summary.duplicates,
-        "superseded": summary.superseded,
         "conflicts": summary.conflicts,
+        "undecided": summary.undecided,
         "open": summary.open,
         "withdrawn": done.withdrawn,
         "pruned": done.pruned,

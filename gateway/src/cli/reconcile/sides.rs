@@ -2,7 +2,8 @@
 
 use std::io::IsTerminal as _;
 
-use muninn_core::{ConflictView, SideView};
+use muninn_core::{ConflictView, DecisionView, SideView};
+use muninn_reconcile::ConflictState;
 
 use crate::cli::output::{sanitize, sanitize_line};
 
@@ -11,6 +12,8 @@ const MIN_WIDTH: usize = 80;
 const SEPARATOR: &str = "  |  ";
 /// Maximum number of reasons that are shown. A conflict of many sides has one per pair.
 const MAX_REASONS: usize = 4;
+/// Maximum length of a side's text in a line, in bytes.
+const LONGEST_LINE: usize = 90;
 
 /// The conflict as text: two sides in columns where the terminal is wide enough.
 pub(super) fn text(conflict: &ConflictView) -> String {
@@ -22,7 +25,15 @@ pub(super) fn text(conflict: &ConflictView) -> String {
     };
     let sides = conflict.sides.iter().zip(1..);
     let sides: Vec<String> = sides.map(|(one, number)| side(number, name(number), one)).collect();
-    let mut heading = format!("conflict {}", sanitize_line(&conflict.id));
+    let state = match conflict.state {
+        ConflictState::Undecided => "undecided pair",
+        ConflictState::Conflict => "conflict",
+        ConflictState::Split => "decided differently:",
+    };
+    let mut heading = format!("{state} {}", sanitize_line(&conflict.id));
+    for decision in &conflict.decisions {
+        heading.push_str(&format!("\n{}", decided(decision, &conflict.sides)));
+    }
     for reason in conflict.reasons.iter().take(MAX_REASONS) {
         heading.push_str(&format!("\n{} ({})", sanitize_line(reason), sanitize_line(&conflict.by)));
     }
@@ -41,6 +52,35 @@ pub(super) fn text(conflict: &ConflictView) -> String {
         sides => format!("\n{}", sides.join("\n")),
     };
     format!("{heading}\n{body}")
+}
+
+/// An undecided pair in one line.
+pub(super) fn question(conflict: &ConflictView) -> String {
+    let side = |side: &SideView| {
+        let date: String = side.date.chars().take(10).collect();
+        let author = side.author.as_ref().map(|author| format!(", {author}")).unwrap_or_default();
+        format!("\"{}\" ({date}{author})", shortened(&sanitize_line(&side.text)))
+    };
+    let sides: Vec<String> = conflict.sides.iter().map(side).collect();
+    format!("  {}  {}", sanitize_line(&conflict.id), sides.join(" / "))
+}
+
+fn shortened(text: &str) -> String {
+    if text.len() <= LONGEST_LINE {
+        return text.to_owned();
+    }
+    format!("{} ...", text[..text.floor_char_boundary(LONGEST_LINE)].trim_end())
+}
+
+/// A decision: who kept which sides, when, and why.
+fn decided(decision: &DecisionView, sides: &[SideView]) -> String {
+    let numbers = sides.iter().zip(1..).filter(|(side, _)| decision.keep.contains(&side.id));
+    let numbers: Vec<String> = numbers.map(|(_, number)| number.to_string()).collect();
+    let kept = if numbers.is_empty() { "none".to_owned() } else { numbers.join(", ") };
+    let author = decision.author.as_deref().unwrap_or("somebody");
+    let note = decision.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    let date: String = decision.date.chars().take(10).collect();
+    sanitize_line(&format!("{date} {author} kept {kept}{note}"))
 }
 
 /// Two texts in columns.

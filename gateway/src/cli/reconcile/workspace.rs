@@ -37,6 +37,9 @@ impl From<ChoreError> for CliError {
                     ResolveError::NoText | ResolveError::NoSide { .. } => CliError::new(Exit::Usage, message),
                     ResolveError::NoProposal => CliError::new(Exit::Usage, message)
                         .hint("choose the sides with --keep, or write a text with --write"),
+                    ResolveError::OtherPairs => CliError::new(Exit::Failure, message)
+                        .hint("`muninn conflicts --undecided --json` prints the pairs and the id of now"),
+                    ResolveError::Answer(_) => CliError::new(Exit::Failure, message),
                     ResolveError::Head(_) | ResolveError::Files(_) => CliError::new(Exit::Failure, message),
                 }
             }

@@ -59,6 +59,7 @@ pub(super) fn decide(
         relation,
         reason: format!("{reason} {}", difference(&both, is_exchanged)),
         related: contradicts + same,
+        certainty: contradicts,
         is_value: both.is_value(),
     }
 }

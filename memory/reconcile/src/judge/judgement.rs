@@ -31,6 +31,8 @@ pub struct Judgement {
     pub reason: String,
     /// Probability from 0 to 1 that the claims are duplicates or contradict each other.
     pub related: f32,
+    /// Probability from 0 to 1 that the claims contradict each other.
+    pub certainty: f32,
     /// Whether the difference of a contradiction is a value: a number, a name, or opposite words.
     pub is_value: bool,
 }
@@ -42,6 +44,7 @@ impl Judgement {
             relation,
             reason: reason.to_owned(),
             related: f32::from(u8::from(relation != Relation::Unrelated)),
+            certainty: f32::from(u8::from(matches!(relation, Relation::Contradicts | Relation::Doubt))),
             is_value: false,
         }
     }

@@ -12,7 +12,7 @@ const LONGEST_REASON: usize = 200;
 
 /// Why an answer is not usable. The error holds no text of the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// Not JSON, or JSON of another shape.
     #[error("it is not the JSON that was asked for (line {line}, column {column})")]
     Shape {
@@ -77,6 +77,7 @@ enum RelationWord {
     Same,
     Refines,
     Contradicts,
+    Replaced,
     Unrelated,
     Unsure,
 }
@@ -87,7 +88,7 @@ impl From<RelationWord> for Relation {
             RelationWord::Same => Self::Same,
             // The direction does not matter, because both claims are kept.
             RelationWord::Refines => Self::Refines,
-            RelationWord::Contradicts => Self::Contradicts,
+            RelationWord::Contradicts | RelationWord::Replaced => Self::Contradicts,
             RelationWord::Unrelated => Self::Unrelated,
             RelationWord::Unsure => Self::Doubt,
         }
@@ -107,7 +108,12 @@ pub(super) fn read(answer: &str, pairs: usize) -> Result<Vec<ModelVerdict>, Refu
         if reason.is_empty() {
             return Err(Refusal::Reason(number));
         }
-        let settled = ModelVerdict { relation: decision.relation.into(), reason, is_vetoed: false };
+        let settled = ModelVerdict {
+            newer_holds: matches!(decision.relation, RelationWord::Replaced),
+            relation: decision.relation.into(),
+            reason,
+            is_vetoed: false,
+        };
         if place.replace(settled).is_some() {
             return Err(Refusal::Twice(number));
         }

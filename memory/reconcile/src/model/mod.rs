@@ -13,4 +13,6 @@ mod prompt;
 mod reconciler;
 
 pub(super) use pair::{ModelVerdict, OpenPair};
+pub(super) use prompt::{AGENT_INSTRUCTIONS, Batch};
+pub(super) use reconciler::with_veto;
 pub use reconciler::{ModelReport, Reconciler, ReconcilerLimits, control_pairs};

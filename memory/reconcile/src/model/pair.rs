@@ -12,6 +12,8 @@ pub(crate) struct OpenPair<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModelVerdict {
     pub(crate) relation: Relation,
+    /// Whether a contradiction is over, because the newer claim replaces the older one.
+    pub(crate) newer_holds: bool,
     /// The model's reason.
     pub(crate) reason: String,
     /// Whether the model's `same` was refused because the words oppose each other.

@@ -7,7 +7,7 @@ use muninn_text::tokens;
 use serde::Serialize;
 
 use super::super::judge::Relation;
-use super::answer::{self, Refusal};
+use super::answer::Refusal;
 use super::controls::Control;
 use super::pair::{ModelVerdict, OpenPair};
 use super::prompt::{self, Batch};
@@ -182,15 +182,16 @@ fn read(batch: &Batch, reply: &Reply) -> Result<Vec<(usize, ModelVerdict)>, Refu
     if reply.truncated {
         return Err(Refusal::CutShort);
     }
-    batch.read(answer::read(&reply.text, batch.len())?)
+    batch.answered(&reply.text)
 }
 
 /// Refuses to merge claims whose words oppose each other.
-fn with_veto(verdict: ModelVerdict, opposes: bool) -> ModelVerdict {
+pub(crate) fn with_veto(verdict: ModelVerdict, opposes: bool) -> ModelVerdict {
     match verdict.relation {
         Relation::Same if opposes => ModelVerdict {
             relation: Relation::Doubt,
             is_vetoed: true,
+            newer_holds: false,
             reason: format!("{}; but one negates or opposes words of the other", verdict.reason),
         },
         _ => verdict,

@@ -167,7 +167,7 @@ kinds! {
         reason: String,
     }
 
-    /// Two records that contradict each other, certainly or possibly. A person decides.
+    /// Two records that contradict each other, as a judge found, or that may: an undecided pair.
     "conflict" => Conflict {
         /// The older record's id.
         left: String,
@@ -177,11 +177,13 @@ kinds! {
         right: String,
         /// The newer record's text.
         right_text: String,
-        /// `rules`, or the model's name.
+        /// `rules`, or the judge: a model, or an agent.
         by: String,
         reason: String,
         /// The evidence that the newer record replaces the older; a person accepts it, or does not.
         proposal: Option<String>,
+        /// How probable a contradiction is, from 0 to 1; absent if a judge found it.
+        certainty: Option<Number>,
     }
 
     /// A segment whose records are in main.

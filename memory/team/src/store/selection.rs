@@ -15,8 +15,8 @@ use crate::knowledge;
 use crate::learn::decisions::Decision;
 use crate::memories::{LoadedMemories, Memory};
 use crate::records::{
-    Flushed, Home, Origin, PendingRecords, Record, RecordFile, RecordReferences, RecordStatus, SESSIONS, SegmentError, Segments, Sessions, Spool,
-    SpoolError, Statement,
+    Flushed, Home, Origin, PendingRecords, Record, RecordFile, RecordReferences, RecordStatus, SESSIONS, SegmentError,
+    Segments, Sessions, Spool, SpoolError, Statement,
 };
 
 /// Where segments are written.

@@ -130,7 +130,7 @@ fn full_cycle_works_in_every_home() {
         assert!(stage.main().is_empty(), "a dry run writes nothing");
         let done = stage.reconcile(false);
         let summary = done.summary;
-        assert_eq!((summary.consolidated, summary.conflicts, summary.open), (4, 1, 1));
+        assert_eq!((summary.consolidated, summary.undecided, summary.open), (4, 1, 1));
         assert_eq!((done.segments.len(), done.notes.len()), (of_day + 1, 0), "{:?}", done.notes);
         assert!(segments_in(&stage.path(SESSIONS)).unwrap().is_empty());
         assert_eq!(stage.recalled(), ["is alpha indexing", "not alpha indexing"]);

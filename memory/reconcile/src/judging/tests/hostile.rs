@@ -91,7 +91,13 @@ struct Counting(AtomicUsize);
 impl Judge for Counting {
     fn judge(&self, _: &Claim<'_>, _: &Claim<'_>) -> Judgement {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Judgement { relation: Relation::Unrelated, reason: String::new(), related: 0.0, is_value: false }
+        Judgement {
+            relation: Relation::Unrelated,
+            reason: String::new(),
+            related: 0.0,
+            certainty: 0.0,
+            is_value: false,
+        }
     }
 
     fn opposes(&self, _: &Claim<'_>, _: &Claim<'_>) -> bool {

@@ -1,5 +1,6 @@
 //! Reconciling is independent of order and of the number of people, and loses nothing.
 
+mod agent;
 mod cases;
 mod folds;
 mod histories;
@@ -39,7 +40,7 @@ impl Judge for LetterJudge {
             (true, false) => Relation::Contradicts,
             (false, _) => Relation::Unrelated,
         };
-        Judgement { related: 1.0, is_value: false, relation, reason: "letters".to_owned() }
+        Judgement { related: 1.0, certainty: 1.0, is_value: false, relation, reason: "letters".to_owned() }
     }
 
     fn tokens(&self, claim: &Claim<'_>) -> ClaimTokens {
@@ -90,7 +91,13 @@ impl RandomJudge {
 
 impl Judge for RandomJudge {
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
-        Judgement { related: 1.0, is_value: false, relation: self.between(older, newer), reason: "anything".to_owned() }
+        Judgement {
+            related: 1.0,
+            certainty: 1.0,
+            is_value: false,
+            relation: self.between(older, newer),
+            reason: "anything".to_owned(),
+        }
     }
 
     fn opposes(&self, _: &Claim<'_>, _: &Claim<'_>) -> bool {

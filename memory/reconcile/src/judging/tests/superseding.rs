@@ -1,8 +1,10 @@
-//! A later statement of the same author about the same subject supersedes the earlier one.
+//! A later statement of the same author about the same subject is proposed to replace the earlier one; both hold until somebody
+//! decides.
 
-use muninn_team::records::{Body, Record, kinds};
+use muninn_team::records::{Body, Record, RecordStatus, kinds};
 
-use super::{lines, next, reconciled, segment, union};
+use super::{next, reconciled, segment};
+use crate::open::open_among;
 use crate::{Plan, PlanInput};
 
 /// A learning about a subject by an author, at a second.
@@ -18,39 +20,27 @@ fn of(records: &[Record]) -> Plan {
     reconciled(&PlanInput { segments: segments.collect(), ..PlanInput::default() })
 }
 
-fn superseding(after: &Plan) -> Vec<&Record> {
-    let main = after.main.iter();
-    main.filter(|record| matches!(record.body, Body::Supersedes(_))).collect()
+#[test]
+fn same_author_and_subject_is_a_proposal() {
+    for (author, expected) in [("ada", Some("the same author wrote about the same subject again")), ("ben", None)] {
+        let after = of(&[said(1, "is", "ada"), said(2, "not", author)]);
+        assert_eq!((after.summary.undecided, after.summary.conflicts, after.conflicts.len()), (1, 0, 1));
+        let open = open_among(&after.main.iter().collect::<Vec<_>>());
+        assert_eq!(open[0].proposal.as_deref(), expected, "{author}");
+        let status = RecordStatus::of(&after.main);
+        assert!(!status.is_gone("001") && !status.is_gone("002"), "both are recalled");
+    }
 }
 
 #[test]
-fn supersedes_names_successor_and_date() {
-    let records = [said(1, "is", "ada"), said(2, "not", "ada")];
-    let after = of(&records);
-    assert_eq!((after.summary.superseded, after.conflicts.len()), (1, 0));
-    let body = Body::Supersedes(kinds::Supersedes {
-        older: "001".to_owned(),
-        newer: Some("002".to_owned()),
-        since: Some("2026-01-01T00:00:02Z".into()),
-        reason: Some("letters; the same author wrote about the same subject again".to_owned()),
-    });
-    assert_eq!(superseding(&after)[0].body, body);
-    // Two people write the same line.
-    let other = of(&[records[1].clone(), records[0].clone()]);
-    assert_eq!(lines(&union(&after.main, &other.main)), lines(&after.main));
-    // A line of an earlier version names no successor, and is still valid.
-    let mut before = next(&after, Vec::new());
-    let old = superseding(&after)[0].line().replace(r#","newer":"002""#, "");
-    before.main.retain(|record| !matches!(record.body, Body::Supersedes(_)));
-    before.main.push(Record::parse(&old).unwrap());
+fn superseding_of_an_earlier_version_still_holds() {
+    let mut before = next(&of(&[said(1, "is", "ada"), said(2, "not", "ada")]), Vec::new());
+    let (older, newer) = ("001".to_owned(), Some("002".to_owned()));
+    let body = Body::Supersedes(kinds::Supersedes { older, newer, ..kinds::Supersedes::default() });
+    before.main.retain(|record| !matches!(record.body, Body::Conflict(_)));
+    before.main.push(Record::derived(body, &["001", "002"], &"2026-01-01T00:00:02Z".into()));
+    before.conflicts.clear();
     before.segments = vec![segment(7, 0, vec![said(7, "is", "ben")])];
     let later = reconciled(&before);
-    assert_eq!(superseding(&later).len(), 1);
     assert_eq!(later.conflicts.len(), 1, "only the current statement must be in conflict");
-}
-
-#[test]
-fn other_author_is_a_conflict() {
-    let after = of(&[said(1, "is", "ada"), said(2, "not", "ben")]);
-    assert_eq!((after.summary.superseded, after.conflicts.len()), (0, 1));
 }

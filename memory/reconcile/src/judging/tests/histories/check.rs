@@ -79,7 +79,7 @@ pub(super) fn reconciled(desk: &TestWorktree, model: &Model, expected: &Expected
     let again = reconcile(&desk.store(), here(), &by_letters(), &mut |_| {}).unwrap();
     assert_eq!(desk.memory(), before, "a second run changes nothing");
     let summary = again.summary;
-    assert_eq!((summary.consolidated, summary.duplicates, summary.superseded, summary.conflicts), (0, 0, 0, 0));
+    assert_eq!((summary.consolidated, summary.duplicates, summary.undecided, summary.conflicts), (0, 0, 0, 0));
     assert_eq!((again.segments.len(), again.notes), (0, Vec::new()));
 }
 

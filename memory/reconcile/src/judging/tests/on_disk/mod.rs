@@ -99,7 +99,7 @@ fn segments_are_reconciled_and_removed() {
     let done = desk.run(ReconcileOptions::default()).unwrap();
     assert_eq!(dry, done);
     let summary = done.summary;
-    assert_eq!((summary.consolidated, summary.duplicates, summary.conflicts), (4, 1, 1));
+    assert_eq!((summary.consolidated, summary.duplicates, summary.undecided), (4, 1, 1));
     assert_eq!(done.notes.len(), 1, "{:?}", done.notes);
     assert!(done.notes[0].contains("session_S2.0.jsonl: a line is no record"), "{:?}", done.notes);
     let kept: Vec<_> = std::fs::read_dir(desk.repo.path(ARCHIVE)).unwrap().flatten().collect();

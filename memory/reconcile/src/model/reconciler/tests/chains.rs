@@ -19,7 +19,7 @@ impl Judge for FirstWordJudge {
         let says = |word: &str| older.text.starts_with(word) || newer.text.starts_with(word);
         let relation = if says("is") && says("not") { Relation::Contradicts } else { Relation::Unrelated };
         let reason = "little".to_owned();
-        Judgement { relation, reason, related: 1.0, is_value: false }
+        Judgement { relation, reason, related: 1.0, certainty: 1.0, is_value: false }
     }
 
     fn opposes(&self, _: &Claim<'_>, _: &Claim<'_>) -> bool {
