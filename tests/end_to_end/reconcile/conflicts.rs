@@ -17,13 +17,14 @@ fn contradicting_branches_are_merged_reconciled_listed_and_settled() {
     team.git("checkout --quiet main");
     team.git("merge --quiet --no-edit ada");
     team.git("merge --quiet --no-edit ben");
-    assert_eq!(team.reconcile(&[]), "4 memories consolidated, 1 duplicate removed, 1 conflict");
+    assert_eq!(team.reconcile(&[]), "4 memories consolidated, 1 duplicate removed, 1 undecided pair");
     team.git("add --all .muninn/memory/sessions");
     assert_eq!(
         team.git("ls-files .muninn/memory/sessions").trim(),
         ".muninn/memory/sessions/.gitkeep\n.muninn/memory/sessions/archive/sessions.jsonl"
     );
     let open = team.conflicts();
+    assert_eq!(open[0]["state"], "undecided", "only a judge finds conflicts");
     assert_eq!((&open[0]["sides"][0]["text"], &open[0]["sides"][1]["text"]), (&BACKOFF.into(), &NO_BACKOFF.into()));
     assert_eq!(open[0]["sides"][0]["author"], "Ada", "as git knows who remembered it");
     // Recall returns both sides, each marked with its conflict.
@@ -38,7 +39,7 @@ fn contradicting_branches_are_merged_reconciled_listed_and_settled() {
     team.commit("settled");
     let told = team.muninn(&["recall", "does the retry queue use jitter"]);
     assert!(told.contains(BACKOFF) && !told.contains(NO_BACKOFF), "{told}");
-    assert_eq!(team.reconcile_again(), "0 memories consolidated, 0 duplicates removed, 0 conflicts");
+    assert_eq!(team.reconcile_again(), "0 memories consolidated, 0 duplicates removed, 0 undecided pairs");
     let diff = team.git("show --stat HEAD~1");
     assert!(diff.contains(".muninn/memory/main.jsonl") && diff.contains(".muninn/memory/conflicts.jsonl"), "{diff}");
 }
@@ -112,7 +113,7 @@ fn notes_about_one_subject_are_one_conflict_that_is_settled_in_any_way() {
         for branch in ["ada", "ben", "cy", "dan"] {
             team.git(&format!("merge --quiet --no-edit {branch}"));
         }
-        assert_eq!(team.reconcile(&[]), "4 memories consolidated, 0 duplicates removed, 1 conflict");
+        assert_eq!(team.reconcile(&[]), "4 memories consolidated, 0 duplicates removed, 1 undecided pair");
         let open = team.conflicts();
         assert_eq!(open[0]["sides"].as_array().unwrap().len(), 4, "{open:?}");
         assert_eq!(open[0]["sides"][1]["differing"], serde_json::json!(["32"]));
@@ -121,7 +122,7 @@ fn notes_about_one_subject_are_one_conflict_that_is_settled_in_any_way() {
         assert!(team.conflicts().is_empty());
         team.commit("settled");
         let again = team.muninn(&["reconcile"]);
-        assert!(again.contains("0 conflicts"), "{again}");
+        assert!(again.contains("0 undecided pairs"), "{again}");
         // Recall fails if it finds nothing.
         let recalled = team.env.run(&team.root, &["recall", "--type", "learning", "--json"]);
         let recalled: Value = serde_json::from_slice(&recalled.stdout).unwrap();
@@ -175,7 +176,10 @@ fn newer_value_from_the_same_author_is_proposed_and_accepted() {
     let open = team.conflicts();
     let evidence = open[0]["proposal"].as_str().unwrap().to_owned();
     assert!(evidence.contains("the value has changed"), "{evidence}");
-    assert!(team.muninn(&["conflicts"]).contains("proposed: the newest replaces the others"));
+    let told = team.muninn(&["conflicts"]);
+    assert!(told.contains("1 undecided pair") && told.contains("at 64") && told.contains("at 32"), "{told}");
+    let told = team.muninn(&["conflicts", open[0]["id"].as_str().unwrap()]);
+    assert!(told.contains("proposed: the newest replaces the others"), "{told}");
     let refused = team.env.run(&team.root, &["resolve", "--accept", "--keep", "left"]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     let told = team.muninn(&["resolve", "--accept"]);

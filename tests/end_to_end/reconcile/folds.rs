@@ -84,7 +84,7 @@ fn fold_is_listed_found_and_undone() {
     team.commit("apart");
     let both = texts(&["token in memory"]);
     assert!(both.contains("Do not cache token") && both.contains("Don't cache"), "{both}");
-    assert_eq!(team.reconcile_again(), "0 memories consolidated, 0 duplicates removed, 0 conflicts");
+    assert_eq!(team.reconcile_again(), "0 memories consolidated, 0 duplicates removed, 0 undecided pairs");
     assert!(team.muninn(&["history", &older]).contains("kept apart by a person"));
 }
 

@@ -95,7 +95,7 @@ fn patterns_about_the_same_files_fold_or_wait_for_a_person() {
     for branch in ["ada", "ben", "eve"] {
         team.git(&format!("merge --quiet --no-edit {branch}"));
     }
-    assert_eq!(team.reconcile(&[]), "5 memories consolidated, 1 duplicate removed, 1 conflict");
+    assert_eq!(team.reconcile(&[]), "5 memories consolidated, 1 duplicate removed, 1 undecided pair");
     let told: Value = serde_json::from_str(&team.muninn(&["recall", "which changes come together", "--json"])).unwrap();
     let recalled = told["memories"].as_array().unwrap().iter();
     let of_both = recalled.filter(|memory| memory["text"].as_str().unwrap().starts_with("Changes"));
@@ -108,7 +108,8 @@ fn patterns_about_the_same_files_fold_or_wait_for_a_person() {
         open[0]["sides"][1]["entities"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     named.sort_unstable();
     assert_eq!(named, entities);
-    assert!(team.muninn(&["conflicts"]).contains(&format!("about      {one}, {other}")));
+    let id = team.conflicts()[0]["id"].as_str().unwrap().to_owned();
+    assert!(team.muninn(&["conflicts", &id]).contains(&format!("about      {one}, {other}")));
 }
 
 #[test]
@@ -134,7 +135,7 @@ fn notes_of_a_branch_are_one_file_and_are_recalled_once_merged() {
     let mate = Team { env: TestEnv::new(MUNINN), root: copied(&team.root, &team.env.path("mate")) };
     let recalled = mate.muninn(&["recall", "which format does the importer read"]);
     assert!(recalled.contains("The importer reads CSV"), "{recalled}");
-    assert_eq!(mate.reconcile(&[]), "5 memories consolidated, 0 duplicates removed, 0 conflicts");
+    assert_eq!(mate.reconcile(&[]), "5 memories consolidated, 0 duplicates removed, 0 undecided pairs");
 }
 
 #[test]
@@ -195,7 +196,7 @@ fn reconciling_on_two_branches_converges() {
     for name in ["main.jsonl", "conflicts.jsonl"] {
         assert_eq!(sorted(&team.file(name)), sorted(&copy.file(name)), "{name}");
     }
-    assert_eq!(team.reconcile_again(), "0 memories consolidated, 0 duplicates removed, 0 conflicts");
+    assert_eq!(team.reconcile_again(), "0 memories consolidated, 0 duplicates removed, 0 undecided pairs");
 }
 
 #[test]
@@ -218,11 +219,11 @@ fn merge_markers_of_a_forge_are_repaired() {
     team.commit("merged");
     let main = team.file("main.jsonl");
     assert!(main.contains(BACKOFF) && main.contains(DOCKER), "{main}");
-    assert_eq!(team.reconcile_again(), "0 memories consolidated, 0 duplicates removed, 0 conflicts");
+    assert_eq!(team.reconcile_again(), "0 memories consolidated, 0 duplicates removed, 0 undecided pairs");
     // A late segment restores no superseded record.
     let late = team.git("log --all --format=%H --diff-filter=A -1 -- .muninn/memory/sessions");
     team.git(&format!("checkout --quiet {} -- .muninn/memory/sessions", late.trim()));
-    assert_eq!(team.muninn(&["reconcile"]).trim(), "0 memories consolidated, 0 duplicates removed, 0 conflicts");
+    assert_eq!(team.muninn(&["reconcile"]).trim(), "0 memories consolidated, 0 duplicates removed, 0 undecided pairs");
     assert_eq!(team.file("main.jsonl"), main);
 }
 

@@ -108,7 +108,9 @@ impl Reconcile {
             format!("{} consolidated", memories(summary.consolidated)),
             format!("{} removed", plural(summary.duplicates, "duplicate")),
         ];
-        parts.push(plural(summary.conflicts, "conflict"));
+        if summary.conflicts > 0 {
+            parts.push(plural(summary.conflicts, "conflict"));
+        }
         parts.push(plural(summary.undecided, "undecided pair"));
         if self.prune {
             parts.push(format!("{} archived", memories(done.pruned)));
