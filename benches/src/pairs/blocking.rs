@@ -70,7 +70,7 @@ pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &Fitt
         rounded(count as f64 * 1000.0 / texts.len().max(1) as f64)
     };
     Ok(Queued {
-        conflicts: per_1000(|relation| matches!(relation, Relation::Contradicts | Relation::Doubt)),
+        conflicts: per_1000(|relation| matches!(relation, Relation::Contradicts | Relation::Undecided)),
         merges: per_1000(|relation| matches!(relation, Relation::Same | Relation::Refines | Relation::RefinedBy)),
     })
 }

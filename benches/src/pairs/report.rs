@@ -81,7 +81,7 @@ impl Figures {
         let contradictions: Vec<Relation> =
             judged.iter().filter(|(label, _)| contradicts(*label)).map(|(_, relation)| *relation).collect();
         let wrong = contradictions.iter().filter(|relation| merges(**relation)).count();
-        let doubts = judged.iter().filter(|(_, relation)| *relation == Relation::Doubt).count();
+        let doubts = judged.iter().filter(|(_, relation)| *relation == Relation::Undecided).count();
         Self {
             n: judged.len(),
             duplicate: scores(&merges, Label::is_duplicate),
@@ -137,7 +137,7 @@ mod tests {
             (Label::Neutral, Relation::Same),
             (Label::Contradiction, Relation::RefinedBy),
             (Label::Contradiction, Relation::Contradicts),
-            (Label::Neutral, Relation::Doubt),
+            (Label::Neutral, Relation::Undecided),
             (Label::Neutral, Relation::Unrelated),
         ]);
         let scores = |p, r, f1| Scores { p, r, f1 };

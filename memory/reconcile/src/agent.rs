@@ -176,7 +176,7 @@ impl AgentDecisions {
             Relation::Unrelated | Relation::Refines | Relation::RefinedBy => &mut self.both,
             Relation::Contradicts if verdict.newer_holds => &mut self.replaced,
             Relation::Contradicts => &mut self.conflicts,
-            Relation::Doubt => &mut self.unsure,
+            Relation::Undecided => &mut self.unsure,
         };
         *counter += 1;
     }

@@ -151,22 +151,22 @@ impl<'a> Pair<'a> {
     fn by_rules(&self, judgement: &Judgement) -> Option<Record> {
         let reason = &judgement.reason;
         match judgement.relation {
-            Relation::Unrelated | Relation::Refines | Relation::RefinedBy => None,
             Relation::Same => Some(self.same(RULES, reason)),
-            Relation::Contradicts | Relation::Doubt => {
+            Relation::Undecided => {
                 let proposal = proposal(self.older, self.newer, judgement.is_value);
                 Some(self.conflict(RULES, reason, proposal, Some(judgement.certainty)))
             }
+            _ => None,
         }
     }
 
     /// The record of a model's verdict; `None` if there is nothing to say of a pair that the rules found unrelated. A model never
     /// supersedes a claim: a contradiction found by a model alone is left to people.
     fn by_model(&self, decision: &ModelVerdict, judgement: &Judgement, by: &str) -> Option<Record> {
-        let is_undecided = matches!(judgement.relation, Relation::Contradicts | Relation::Doubt);
+        let is_undecided = judgement.relation == Relation::Undecided;
         let says_nothing = match decision.relation {
             Relation::Same | Relation::Contradicts => false,
-            Relation::Doubt => !decision.is_vetoed,
+            Relation::Undecided => !decision.is_vetoed,
             Relation::Unrelated | Relation::Refines | Relation::RefinedBy => true,
         };
         (is_undecided || !says_nothing).then(|| self.by_judge(decision, judgement, by))
@@ -179,7 +179,7 @@ impl<'a> Pair<'a> {
         match decision.relation {
             Relation::Same => self.same(by, reason),
             Relation::Contradicts => self.conflict(by, reason, proposal(self.older, self.newer, rules.is_value), None),
-            Relation::Doubt => self.conflict(by, reason, None, Some(rules.certainty)),
+            Relation::Undecided => self.conflict(by, reason, None, Some(rules.certainty)),
             Relation::Unrelated | Relation::Refines | Relation::RefinedBy => self.distinct(by, reason),
         }
     }

@@ -34,15 +34,15 @@ impl<'a> Verdict<'a> {
         !is_nothing || self.is_open()
     }
 
-    /// Returns whether the claims contradict each other, certainly or possibly.
+    /// Returns whether the claims may contradict each other.
     pub(super) fn separates(&self) -> bool {
-        matches!(self.judgement.relation, Relation::Contradicts | Relation::Doubt)
+        self.judgement.relation == Relation::Undecided
     }
 
     /// Returns whether rules leave the pair open.
     fn is_open(&self) -> bool {
         match self.judgement.relation {
-            Relation::Contradicts | Relation::Doubt => true,
+            Relation::Undecided => true,
             Relation::Unrelated => self.has_model && self.judgement.related >= LIKELY,
             _ => false,
         }
@@ -84,7 +84,7 @@ pub fn relations(pairs: &[(Claim<'_>, Claim<'_>)], judging: &JudgeSetup<'_>) -> 
     let by_rules = verdicts.iter().map(|verdict| verdict.judgement.relation);
     let relations = by_rules.enumerate().map(|(at, by_rules)| match settled.get(&at) {
         // If a model is unsure, it decides nothing.
-        Some(decision) if decision.relation != Relation::Doubt || decision.is_vetoed => decision.relation,
+        Some(decision) if decision.relation != Relation::Undecided || decision.is_vetoed => decision.relation,
         _ => by_rules,
     });
     (relations.collect(), asked)

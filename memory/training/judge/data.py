@@ -1,12 +1,14 @@
-"""Labelled pairs of statements as one list of JSON objects: `a`, `b`, `label`, `source`, `group`.
+"""Labelled pairs of statements as JSON objects, a line each: `id`, `a`, `b`, `label`, `kind`, `by`, and `repo` of decisions.
 
-A group is what cross-validation keeps together: a repository, or a pair's own id.
+A line of `families.jsonl` has a note (`old`), two notes that replace it (`changed`), two that repeat it (`same`) and four that hold
+beside it (`compatible`). `by` names its author, whose families cross-validation keeps together.
 """
 import argparse
 import json
+import random
 from pathlib import Path
 
-import synthetic
+FAMILIES = Path(__file__).with_name("families.jsonl")
 
 
 def lines(path):
@@ -14,49 +16,77 @@ def lines(path):
         return [json.loads(line) for line in file]
 
 
-def pair(a, b, label, source, group, **more):
-    return {"a": a, "b": b, "label": label, "source": source, "group": group, **more}
+def words(text):
+    return {word.strip(".,;:()").lower() for word in text.split() if len(word) > 3}
+
+
+def nearest(family, others):
+    """The note of another family of the same author that shares the most words."""
+    own = words(family["old"])
+    return max(others, key=lambda other: len(own & words(other["old"])) / (1 + len(words(other["old"]))))
+
+
+def pairs(family, near, choose):
+    """The pairs of a family with their labels: what is changed contradicts what is old or the same, and so on."""
+    old, same = family["old"], family["same"]
+    changed = [one["text"] for one in family["changed"]]
+    yield from ((old, one["text"], "contradiction", one["kind"]) for one in family["changed"])
+    yield from ((one, other, "contradiction", "changed") for one in same for other in changed)
+    yield changed[0], changed[1], "contradiction", "changed"
+    yield from ((one, other, "duplicate", "same") for one, other in [(old, same[0]), (old, same[1]), same])
+    for one in family["compatible"]:
+        yield old, one["text"], "neutral", one["kind"]
+        yield choose(changed), one["text"], "neutral", one["kind"]
+        yield choose(same), one["text"], "neutral", one["kind"]
+    yield family["compatible"][0]["text"], family["compatible"][1]["text"], "neutral", "compatible"
+    yield old, near["old"], "neutral", "near"
+    yield choose(changed), near["changed"][0]["text"], "neutral", "near"
+
+
+def families(path=FAMILIES):
+    found = lines(path)
+    choose = random.Random(2).choice
+    for number, family in enumerate(found):
+        others = [other for other in found if other["by"] == family["by"] and other is not family]
+        for a, b, label, kind in pairs(family, nearest(family, others), choose):
+            yield {"id": f"{family['by']}-{number}", "a": a, "b": b, "label": label, "kind": kind, "by": family["by"]}
 
 
 def decisions(directory):
     """Statements of real projects that replace each other, say the same, or look alike in another scope."""
-    for one in lines(directory / "reversals.jsonl"):
-        text = one["old"]["text"], one["new"]["text"]
-        yield pair(*text, "contradiction", "decisions", one["repo"], id=one["id"], change=one["change"])
-    for one in lines(directory / "same.jsonl"):
-        yield pair(one["a"]["text"], one["b"]["text"], "duplicate", "decisions", one["repo"], id=one["id"])
-    for one in lines(directory / "hard_negatives.jsonl"):
-        yield pair(one["a"], one["b"], "neutral", "decisions", one["repo"], id=one["id"])
+    sides = {
+        "reversals": ("contradiction", lambda one: (one["old"]["text"], one["new"]["text"])),
+        "same": ("duplicate", lambda one: (one["a"]["text"], one["b"]["text"])),
+        "hard_negatives": ("neutral", lambda one: (one["a"], one["b"])),
+    }
+    for name, (label, texts) in sides.items():
+        for one in lines(directory / f"{name}.jsonl"):
+            a, b = texts(one)
+            yield {"id": one["id"], "a": a, "b": b, "label": label, "kind": one.get("change", name), "by": "decisions", "repo": one["repo"]}
 
 
-def labelled(path, source):
-    for one in lines(path):
-        label = "duplicate" if one["label"] == "entailment" else one["label"]
-        yield pair(one["a"], one["b"], label, source, one["id"], id=one["id"])
+def changed(path):
+    """Lines of `c`, `s` or `u`, and two notes."""
+    labels = {"c": "contradiction", "s": "duplicate", "u": "neutral"}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        kind, a, b = line.split("\t")
+        yield {"id": a, "a": a, "b": b, "label": labels[kind], "kind": kind, "by": "changed"}
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--decisions", type=Path, required=True, help="directory of reversals, same, ...")
-    options.add_argument("--captions", type=Path, help="labelled pairs of everyday sentences")
-    options.add_argument("--learnings", type=Path, help="labelled pairs of learnings")
+    options.add_argument("--decisions", type=Path, help="directory of reversals, same, ...")
+    options.add_argument("--notes", type=Path, help="labelled pairs of notes; to measure only")
+    options.add_argument("--changed", type=Path, help="pairs of short notes; to measure only")
     options.add_argument("--out", type=Path, required=True)
     options = options.parse_args()
-    found = list(decisions(options.decisions))
-    if options.captions:
-        found += labelled(options.captions, "captions")
-    if options.learnings:
-        found += labelled(options.learnings, "learnings")
-    statements = [(one["text"], one["repo"]) for one in lines(options.decisions / "unrelated.jsonl")]
-    found += [pair(a, b, "neutral", "unrelated", group) for a, b, group in synthetic.near(statements)]
-    found += [
-        pair(a, b, label, "synthetic", group, kind=kind)
-        for a, b, label, group, kind in synthetic.changed(statements)
-    ]
-    found += [
-        pair(a, b, label, "synthetic", group, kind=kind)
-        for a, b, label, group, kind in synthetic.templates(Path(__file__).with_name("templates.json"))
-    ]
+    found = list(families())
+    if options.decisions:
+        found += decisions(options.decisions)
+    if options.notes:
+        found += [{**one, "by": "notes"} for one in lines(options.notes)]
+    if options.changed:
+        found += changed(options.changed)
     with open(options.out, "w", encoding="utf-8") as file:
         for one in found:
             file.write(json.dumps(one) + "\n")

@@ -1,46 +1,25 @@
 """Fits the trees of `memory/reconcile/src/judge/trees.json` to features of labelled pairs.
 
-`data.py` writes the pairs, and `bench pairs --pairs FILE --features FILE` their features, a line for a line.
-With `--validate` the figures are those of cross-validation by group, under the decisions of the product: exact rules,
-objections, thresholds.
+`data.py` writes the pairs, and `bench pairs --pairs FILE --features FILE` their features, a line for a line. The trees are fitted
+to families and decisions; notes and changed notes are measured only. With `--validate` the figures of families are those of
+cross-validation by author, and those of decisions by repository, under the exact rules and the threshold of the product.
 """
 import argparse
 import json
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import GroupKFold
 
 CLASSES = ["contradiction", "duplicate", "neutral"]
-# Real decisions are rare and count most; a pair made from a statement counts by how alike it is to a real one.
-WEIGHTS = {"decisions": 3.0, "captions": 0.16, "learnings": 0.5, "unrelated": 0.8}
-DUPLICATES = {"decisions": 10.0, "captions": 0.02}
-SYNTHETIC = {
-    **{"number": 0.16, "name": 0.24, "preference": 0.4, "choice": 0.12, "against": 0.1, "scope": 0.16},
-    **{"subject": 0.08, "subject-value": 0.12, "reworded": 0.04, "opposite": 0.04, "negation": 0.04},
-    **{"value": 0.4, "many": 0.2, "another": 0.15, "other-attribute": 0.3, "phrasing": 0.25, "denied": 0.1, "denied-another": 0.3},
-}
+MEASURED = ["notes", "changed"]
+# Decisions of real projects are few, and their duplicates rarer still.
+DECISIONS = {"contradiction": 25.0, "duplicate": 60.0, "neutral": 25.0}
 FOLDS = 8
 FITS = 2
-# The thresholds of `decide.rs`.
-CONTRADICTS = 0.53
-SAME = 0.4
-
-
-def weight(pair):
-    if pair["source"] == "synthetic":
-        return SYNTHETIC[pair["kind"]]
-    if pair["label"] == "duplicate":
-        return DUPLICATES.get(pair["source"], WEIGHTS[pair["source"]])
-    return WEIGHTS[pair["source"]]
-
-
-def classifier(seed):
-    return GradientBoostingClassifier(
-        n_estimators=250, max_depth=3, learning_rate=0.08, subsample=0.6, max_features=0.4, min_samples_leaf=4, random_state=seed
-    )
+# The threshold of `decide.rs`.
+UNDECIDED = 0.5
 
 
 class Data:
@@ -53,9 +32,10 @@ class Data:
         self.x = numpy.array([[row[name] for name in self.names] for row in rows], dtype=numpy.float32)
         self.rules = {name: numpy.array([row[name] > 0 for row in rows]) for name in rows[0] if name.startswith("rule:")}
         self.y = numpy.array([CLASSES.index(pair["label"]) for pair in self.pairs])
-        self.weights = numpy.array([weight(pair) for pair in self.pairs])
-        self.groups = numpy.array([pair["group"] for pair in self.pairs])
-        self.sources = numpy.array([pair["source"] for pair in self.pairs])
+        self.by = numpy.array([pair["by"] for pair in self.pairs])
+        self.groups = numpy.array([pair.get("repo", pair["by"]) for pair in self.pairs])
+        self.weights = numpy.array([DECISIONS[pair["label"]] if pair["by"] == "decisions" else 1.0 for pair in self.pairs])
+        self.fitted_to = ~numpy.isin(self.by, MEASURED)
 
     def fit(self, rows):
         """Two fits: the mean of their scores varies less than one."""
@@ -64,34 +44,27 @@ class Data:
         ]
 
 
-def fold(work):
-    data, train, test = work
-    scores = numpy.mean([fitted.decision_function(data.x[test]) for fitted in data.fit(train)], axis=0)
+def classifier(seed):
+    return HistGradientBoostingClassifier(
+        max_iter=250, max_depth=4, learning_rate=0.06, l2_regularization=2.0, max_features=0.4, min_samples_leaf=20,
+        early_stopping=False, random_state=seed,
+    )
+
+
+def probabilities(fitted, x):
+    scores = numpy.mean([one._raw_predict(x) for one in fitted], axis=0)
     scores = numpy.exp(scores - scores.max(axis=1, keepdims=True))
-    return test, scores / scores.sum(axis=1, keepdims=True)
+    return scores / scores.sum(axis=1, keepdims=True)
 
 
-def validated(data, seeds):
-    """The probabilities of each pair by trees that have not seen its group, the mean over assignments of groups."""
+def validated(data):
+    """The probabilities of each pair by trees that have not seen its author or repository."""
     found = numpy.zeros((len(data.y), len(CLASSES)))
-    work = [
-        (data, train, test)
-        for seed in seeds
-        for train, test in GroupKFold(FOLDS, shuffle=True, random_state=seed).split(data.x, data.y, data.groups)
-    ]
-    with ProcessPoolExecutor() as pool:
-        for test, probabilities in pool.map(fold, work):
-            found[test] += probabilities / len(seeds)
+    fitted = numpy.flatnonzero(data.fitted_to)
+    for train, test in GroupKFold(FOLDS).split(fitted, groups=data.groups[fitted]):
+        found[fitted[test]] = probabilities(data.fit(fitted[train]), data.x[fitted[test]])
+    found[~data.fitted_to] = probabilities(data.fit(fitted), data.x[~data.fitted_to])
     return found
-
-
-def decisions(data, probabilities):
-    """What the product decides: whether each pair contradicts, and whether it is merged."""
-    apart = data.rules["rule:apart"]
-    contradicts = (data.rules["rule:contradicts"] | (probabilities[:, 0] >= CONTRADICTS)) & ~apart
-    kept = data.rules["rule:opposes"] | data.rules["rule:adds"] | data.rules["rule:names"] | apart | contradicts
-    same = (probabilities[:, 1] >= SAME) & ~kept
-    return contradicts, same | data.rules["rule:equal"]
 
 
 def interval(hits, of):
@@ -103,70 +76,58 @@ def interval(hits, of):
     return [round(float((middle + sign * spread) / (1 + z * z / of)), 3) for sign in (-1, 1)]
 
 
-def scores(taken, due):
-    hits, took, all_due = int((taken & due).sum()), int(taken.sum()), int(due.sum())
-    share = lambda part, whole: round(part / whole, 3) if whole else 0.0
-    return {
-        "p": share(hits, took),
-        "r": share(hits, all_due),
-        "f1": share(2 * hits, took + all_due),
-        "p_interval": interval(hits, took),
-        "r_interval": interval(hits, all_due),
-    }
-
-
-def reliability(probability, due, weights=None):
+def reliability(probability, due):
     """(mean probability, share that is so, pairs) in ten bins."""
     bins = numpy.minimum((probability * 10).astype(int), 9)
-    found = []
-    for at in range(10):
-        inside = bins == at
-        if inside.any():
-            found.append([round(float(probability[inside].mean()), 3), round(float(due[inside].mean()), 3), int(inside.sum())])
-    return found
+    return [
+        [round(float(probability[bins == at].mean()), 3), round(float(due[bins == at].mean()), 3), int((bins == at).sum())]
+        for at in range(10)
+        if (bins == at).any()
+    ]
 
 
-def report(data, probabilities):
-    contradicts, same = decisions(data, probabilities)
-    for source in ("decisions", "captions", "learnings", "unrelated"):
-        here = data.sources == source
+def report(data, found):
+    certainty = numpy.where(data.rules["rule:contradicts"], 1.0, found[:, 0])
+    certainty[data.rules["rule:apart"] | data.rules["rule:equal"]] = 0.0
+    families = ~numpy.isin(data.by, ["decisions", *MEASURED])
+    sources = ((source, data.by == source) for source in ["decisions", *MEASURED])
+    for source, here in [("families", families), *sources]:
         if not here.any():
             continue
-        y = data.y[here]
-        wrong = int((same[here] & (y == 0)).sum())
-        print(source, json.dumps({
-            "pairs": int(here.sum()),
-            "contradiction": scores(contradicts[here], y == 0),
-            "duplicate": scores(same[here], y == 1),
-            "wrong_merges": [wrong, int((y == 0).sum())],
-            "neutral_flagged": [int((contradicts[here] & (y == 2)).sum()), int((y == 2).sum())],
-            "reliability_contradiction": reliability(probabilities[here, 0], y == 0),
-            "reliability_duplicate": reliability(probabilities[here, 1], y == 1),
-        }))
-    for change in ("value", "design"):
-        here = numpy.array([pair.get("change") == change for pair in data.pairs])
-        hits = int(contradicts[here].sum())
-        print(f"reversals of a {change}: {hits} of {int(here.sum())} found, {interval(hits, int(here.sum()))}")
+        due, others = certainty[here & (data.y == 0)], certainty[here & (data.y != 0)]
+        asked = lambda scores, threshold=UNDECIDED: int((scores >= threshold).sum())
+        told = {"asked": [asked(due), len(due), interval(asked(due), len(due))]}
+        for kind in sorted({pair["kind"] for pair, is_here in zip(data.pairs, here) if is_here and pair["label"] != "contradiction"}):
+            scores = certainty[here & (data.y != 0) & numpy.array([pair["kind"] == kind for pair in data.pairs])]
+            told[f"asked: {kind}"] = [asked(scores), len(scores)]
+        order = numpy.sort(others)[::-1]
+        for share in (0.03, 0.1, 0.2):
+            threshold = order[min(len(order) - 1, int(share * len(order)))]
+            told[f"recall at {share}"] = [round(float((due > threshold).mean()), 3), round(float(threshold), 3)]
+        hits, flagged = asked(due), asked(due) + asked(others)
+        told["f1"] = round(2 * hits / (flagged + len(due)), 3)
+        told["reliability"] = reliability(certainty[here], data.y[here] == 0)
+        print(source, json.dumps(told))
 
 
-def nodes(tree, rate):
+def nodes(tree):
     """A tree as `trees.rs` reads it: a leaf is its score, an inner node a feature, a threshold and two children."""
-    found = []
-    for at in range(tree.node_count):
-        low, high = int(tree.children_left[at]), int(tree.children_right[at])
-        leaf = low < 0
-        threshold = float(f"{tree.threshold[at]:.6g}")
-        found.append(float(f"{tree.value[at].ravel()[0] * rate:.4g}") if leaf else [int(tree.feature[at]), threshold, low, high])
-    return found
+    return [
+        float(f"{node['value'] / FITS:.3g}") if node["is_leaf"]
+        else [int(node["feature_idx"]), float(f"{node['num_threshold']:.6g}"), int(node["left"]), int(node["right"])]
+        for node in tree.nodes
+    ]
 
 
 def exported(data, fitted):
     """The content of `trees.json`."""
-    classes = []
-    for at in range(len(CLASSES)):
-        start = numpy.mean([numpy.log(one.init_.class_prior_[at]) for one in fitted])
-        trees = [nodes(stage[at].tree_, one.learning_rate / len(fitted)) for one in fitted for stage in one.estimators_]
-        classes.append({"start": round(float(start), 5), "trees": trees})
+    classes = [
+        {
+            "start": round(float(numpy.mean([one._baseline_prediction.ravel()[at] for one in fitted])), 5),
+            "trees": [nodes(stage[at]) for one in fitted for stage in one._predictors],
+        }
+        for at in range(len(CLASSES))
+    ]
     return {"features": data.names, "classes": classes}
 
 
@@ -174,15 +135,14 @@ def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--pairs", type=Path, required=True)
     options.add_argument("--features", type=Path, required=True)
-    options.add_argument("--validate", action="store_true", help="print figures of cross-validation")
-    options.add_argument("--seeds", type=int, default=1, help="assignments of groups to folds")
-    options.add_argument("--out", type=Path, help="fit to all pairs and write the trees")
+    options.add_argument("--validate", action="store_true", help="print figures")
+    options.add_argument("--out", type=Path, help="fit to families and decisions, and write the trees")
     options = options.parse_args()
     data = Data(options.pairs, options.features)
     if options.validate:
-        report(data, validated(data, range(options.seeds)))
+        report(data, validated(data))
     if options.out:
-        fitted = data.fit(numpy.arange(len(data.y)))
+        fitted = data.fit(numpy.flatnonzero(data.fitted_to))
         options.out.write_text(json.dumps(exported(data, fitted), separators=(",", ":")) + "\n", encoding="utf-8")
 
 

@@ -20,7 +20,7 @@ pub(super) fn list() -> Vec<Prompt> {
             Some("Explain what Muninn added to the last prompt, and whether it helped"),
             Some(vec![argument("receipt", "the receipt's id; the latest if absent", false)]),
         ),
-        Prompt::new("settle-conflicts", Some("Go through memories that contradict each other"), None),
+        Prompt::new("settle-conflicts", Some("Go through memories that contradict each other, or may"), None),
         Prompt::new("setup", Some("Set up your personal memory with three questions"), None),
     ]
 }
@@ -54,7 +54,9 @@ pub(super) fn get(name: &str, arguments: Option<&JsonObject>) -> Result<GetPromp
             )
         }
         "settle-conflicts" => {
-            "Call the tool `list_conflicts`. Go through the conflicts one at a time: show me both sides with \
+            "Call the tool `list_conflicts` with `undecided`. Decide the pairs of the batch as its instructions say, and look at the \
+            code where that helps. Call `resolve_conflict` with the `batch` and your `decisions`, and repeat until there is no \
+            batch. Tell me what you decided. Then call `list_conflicts`. Go through the conflicts one at a time: show me both sides with \
             date and author, check the cited files, say which side the code supports, and ask me what to keep. Call \
             `resolve_conflict` only with my answer, and put my reason into `note`. Then call `recall` with `unasked`: for each memory, \
             call `add_questions` with two or three short questions of somebody who needs it and does not know its words."

@@ -22,9 +22,8 @@ const LONGEST_ANSWER: u64 = 1 << 20;
 #[command(after_help = examples(&[
     ("muninn resolve 7QK2 --keep=2,3 --note \"Different queues\"", "Keep two of the sides, and record why"),
     ("muninn resolve 7QK2 --write \"The limit is 64 per worker\"", "Replace all sides by a better text"),
-    ("muninn resolve 7QK2 --apart", "Undo a fold that `muninn reconcile` listed"),
     ("muninn resolve --accept", "Accept all proposals that a newer memory replaces older ones"),
-    ("muninn resolve --by agent --batch 6f1d02c7a90be34d < answer.json", "Record an agent's answer about undecided pairs"),
+    ("muninn resolve --by agent --batch 6f1d02c7a90be34d", "Record an agent's answer about undecided pairs, from standard input"),
 ]))]
 pub(crate) struct Resolve {
     /// The id of a conflict, as `muninn conflicts` shows it, or of a fold, or any unambiguous part of it

@@ -76,24 +76,6 @@ impl<'r> Alignment<'r> {
             || self.are_exchanged()
     }
 
-    /// Returns whether one side says all that the other says, and more: two content words or numbers, or more.
-    pub(super) fn adds(&self) -> bool {
-        let is_covered = |side: usize| {
-            let mut alone = self.alone[side].iter();
-            alone.all(|token| matches!(token.kind, Kind::Function | Kind::Colon | Kind::Operator))
-        };
-        let content = |side: usize| self.alone[side].iter().filter(|token| token.kind.is_content()).count();
-        [0, 1].into_iter().any(|side| is_covered(side) && content(1 - side) > 1)
-    }
-
-    /// Returns whether the sides differ in one run of words only, which is a name of two or three content words on each
-    /// side: the same is said of two things.
-    pub(super) fn names_differ(&self) -> bool {
-        let is_name =
-            |tokens: &[Token]| (2..=3).contains(&tokens.iter().filter(|token| token.kind.is_content()).count());
-        self.gaps.len() == 1 && self.substitutions().any(|[a, b]| is_name(a) && is_name(b))
-    }
-
     /// Returns whether the same words stand in the opposite order, as in `a calls b` and `b calls a`. A clause that moved
     /// inverts fewer pairs of words.
     fn are_exchanged(&self) -> bool {

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
-use muninn_team::records::{Statement, refers_to_its_file};
+use muninn_team::records::{Statement, main_clause};
 use muninn_text::embed::{LoadError, StaticVectors};
 
 use super::align::Alignment;
 use super::candidates::ClaimTokens;
+use super::decide::Parts;
 use super::judgement::{FittedJudge, Judgement, ParsedText, Relation};
-use super::kind::Token;
 use super::trees::Forest;
 use super::{decide, features, tokens, words};
 
@@ -24,6 +24,14 @@ pub struct ParsedClaim<'a> {
     /// The statement of the text alone.
     statement: Statement,
     parsed: ParsedText,
+    /// The main clause; `None` if it is all of the text.
+    main: Option<ParsedText>,
+}
+
+impl ParsedClaim<'_> {
+    fn parts(&self) -> Parts<'_> {
+        Parts { whole: &self.parsed, main: self.main.as_ref().unwrap_or(&self.parsed) }
+    }
 }
 
 impl FittedJudge {
@@ -42,7 +50,13 @@ impl FittedJudge {
 
     /// Parses a claim, once for all its pairs.
     pub fn read<'a>(&self, claim: &Claim<'a>) -> ParsedClaim<'a> {
-        ParsedClaim { claim: *claim, statement: Statement::of_text(claim.text), parsed: self.parse(claim.text) }
+        let main = main_clause(claim.text);
+        ParsedClaim {
+            claim: *claim,
+            statement: Statement::of_text(claim.text),
+            parsed: self.parse(claim.text),
+            main: (main != claim.text).then(|| self.parse(main)),
+        }
     }
 
     /// The tokens of a claim, to compare it with many others.
@@ -52,12 +66,10 @@ impl FittedJudge {
     }
 
     /// The features of a pair by name, and the outcomes of the exact rules as `rule:` values of 0 or 1; for fitting.
-    pub fn features(&self, a: &str, b: &str) -> Vec<(&'static str, f32)> {
-        let [a, b] = [a.min(b), a.max(b)].map(|text| self.parse(text));
-        let both = Alignment::new(&a.tokens, &b.tokens);
-        let mut found = features::features(&a, &b, &both, &self.vectors);
-        found.extend(decide::rules(&both).map(|(name, holds)| (name, f32::from(u8::from(holds)))));
-        found
+    pub fn features(&self, a: &str, b: &str) -> Vec<(String, f32)> {
+        let read = |text| self.read(&Claim { text, subject: None, files: &[] });
+        let [a, b] = [read(a.min(b)), read(a.max(b))];
+        decide::described([a.parts(), b.parts()], self)
     }
 
     fn parse(&self, text: &str) -> ParsedText {
@@ -85,28 +97,25 @@ pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &FittedJudge) ->
     // The alignment of the exchanged texts can differ, so they are aligned in one order.
     let is_exchanged = a.claim.text > b.claim.text;
     let [first, second] = if is_exchanged { [b, a] } else { [a, b] };
-    let is_same_text = a.statement.equals(b.statement);
-    let judged = if is_same_text {
-        Judgement::exact(Relation::Same, "the same words")
-    } else if a.parsed.is_cut || b.parsed.is_cut {
-        Judgement::exact(Relation::Unrelated, "too long to be laid side by side")
-    } else if !a.parsed.is_prose || !b.parsed.is_prose {
-        Judgement::exact(Relation::Unrelated, "not English prose")
-    } else {
-        decide::decide(&first.parsed, &second.parsed, (is_exchanged, share_file(a, b)), tools)
-    };
-    match judged.relation {
-        Relation::Unrelated | Relation::Doubt => judged,
-        relation => match separation_reason(a, b, relation, tools) {
-            Some(why) => {
-                Judgement { relation: Relation::Doubt, reason: format!("{}; but {why}", judged.reason), ..judged }
-            }
-            None if relation == Relation::Same && !(is_same_text && says_it_of_the_same(a, b)) => {
-                Judgement { relation: Relation::Unrelated, ..judged }
-            }
-            None => judged,
-        },
+    let unrelated = |reason| Judgement::exact(Relation::Unrelated, reason);
+    if a.statement.equals(b.statement) {
+        return if says_it_of_the_same(a, b) {
+            Judgement::exact(Relation::Same, "the same words")
+        } else {
+            unrelated("the same words about different things")
+        };
     }
+    if a.parsed.is_cut || b.parsed.is_cut {
+        return unrelated("too long to be laid side by side");
+    }
+    if !a.parsed.is_prose || !b.parsed.is_prose {
+        return unrelated("not English prose");
+    }
+    let judged = decide::decide([first.parts(), second.parts()], is_exchanged, tools);
+    if judged.relation == Relation::Undecided && subjects_differ(a, b, tools) {
+        return unrelated("their subjects differ");
+    }
+    judged
 }
 
 /// Returns whether a text says that it replaces an earlier one: `instead of`, `no longer`, `supersedes`.
@@ -131,28 +140,12 @@ fn says_it_of_the_same(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>) -> bool {
     one.equals(other)
 }
 
-/// Returns whether both claims cite the same file.
-fn share_file(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>) -> bool {
-    a.claim.files.iter().any(|file| b.claim.files.contains(file))
-}
-
-/// Returns why two claims can be about different things.
-fn separation_reason(
-    a: &ParsedClaim<'_>,
-    b: &ParsedClaim<'_>,
-    relation: Relation,
-    tools: &FittedJudge,
-) -> Option<&'static str> {
-    if let (Some(one), Some(other)) = (a.claim.subject, b.claim.subject) {
-        let [one, other] = [one, other].map(|subject| tokens::tokens(subject, &tools.vectors).0);
-        let is_in_other = |token: &Token| other.iter().any(|other| token.normal == other.normal);
-        if !one.iter().any(is_in_other) {
-            return Some("their subjects differ");
-        }
-    }
-    let rest_apart = !a.claim.files.is_empty() && !b.claim.files.is_empty() && !share_file(a, b);
-    let points = refers_to_its_file(a.claim.text) || refers_to_its_file(b.claim.text);
-    (rest_apart && (points || relation == Relation::Contradicts)).then_some("they rest on different files")
+/// Returns whether the claims name subjects that share no word.
+fn subjects_differ(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &FittedJudge) -> bool {
+    a.claim.subject.zip(b.claim.subject).is_some_and(|subjects| {
+        let [one, other] = [subjects.0, subjects.1].map(|subject| tokens::tokens(subject, &tools.vectors).0);
+        !one.iter().any(|token| other.iter().any(|other| token.normal == other.normal))
+    })
 }
 
 #[cfg(test)]

@@ -1,59 +1,52 @@
-//! The decision on two parsed texts: exact rules first, then the fitted probabilities.
+//! The judgement on two parsed claims: exact rules first, then the fitted probabilities.
 
 use super::align::Alignment;
 use super::features::features;
 use super::kind::{Kind, Token};
 use super::{FittedJudge, Judgement, ParsedText, Relation};
 
-/// Thresholds by cost: a wrong merge loses a statement, a needless conflict costs a person a minute.
-pub(super) const CONTRADICTS: f32 = 0.53;
-pub(super) const SAME: f32 = 0.4;
-/// The threshold of a contradiction where both claims cite the same file and differ in one word only.
-const SUBSTITUTES: f32 = 0.25;
-/// From here on a pair that is not merged because of an objection is worth a person's look.
-const DOUBT: f32 = 0.3;
+/// The probability of a contradiction from which a pair is worth somebody's look.
+pub(super) const UNDECIDED: f32 = 0.5;
 
-/// Judges two parsed texts. The reason quotes the second first if they were exchanged. `share_file` tells whether both
-/// claims cite the same file.
-pub(super) fn decide(
-    a: &ParsedText,
-    b: &ParsedText,
-    (is_exchanged, share_file): (bool, bool),
-    tools: &FittedJudge,
-) -> Judgement {
-    let both = Alignment::new(&a.tokens, &b.tokens);
+/// A claim's whole text and its main clause, without the reason: a changed decision usually has another one.
+#[derive(Clone, Copy)]
+pub(super) struct Parts<'a> {
+    pub(super) whole: &'a ParsedText,
+    pub(super) main: &'a ParsedText,
+}
+
+/// Judges two claims. The reason quotes the second first if they were exchanged.
+pub(super) fn decide(parts: [Parts<'_>; 2], is_exchanged: bool, tools: &FittedJudge) -> Judgement {
+    let both = aligned(parts.map(|one| one.whole));
     let says_nothing = |side: &&[Token]| !side.iter().any(|token| token.kind.is_content());
     if both.sides.iter().any(says_nothing) {
         return Judgement::exact(Relation::Unrelated, "one says nothing");
     }
     if is_equal(&both) {
-        return Judgement::exact(Relation::Same, "the same words but for their form");
+        // Only a closed list of differences is harmless: somebody with judgement can merge the two.
+        return Judgement {
+            related: 1.0,
+            ..Judgement::exact(Relation::Unrelated, "the same words but for their form")
+        };
     }
     if both.headings_differ() || both.ids_differ() {
         return Judgement::exact(Relation::Unrelated, "they name different things");
     }
     if is_denied(&both) {
-        return Judgement::exact(Relation::Contradicts, "one denies what the other says");
+        return Judgement::exact(Relation::Undecided, "one denies what the other says");
     }
     if both.agents_differ() {
         return Judgement {
             is_value: true,
-            ..Judgement::exact(Relation::Contradicts, &format!("same, but {}", difference(&both, is_exchanged)))
+            ..Judgement::exact(Relation::Undecided, &format!("same, but {}", difference(&both, is_exchanged)))
         };
     }
-    let named = features(a, b, &both, &tools.vectors);
-    let values: Vec<f32> = named.into_iter().map(|(_, value)| value).collect();
+    let values: Vec<f32> = named(parts, &both, tools).map(|(_, value)| value).collect();
     let [contradicts, same, _] = tools.forest.probabilities(&values);
-    let threshold = if share_file && both.is_substitution() { SUBSTITUTES } else { CONTRADICTS };
-    let (relation, reason) = match () {
-        () if contradicts >= threshold => (Relation::Contradicts, "same subject, but"),
-        () if same < SAME => (Relation::Unrelated, "too little in common:"),
-        () if both.opposes() && contradicts >= DOUBT => (Relation::Doubt, "alike, but"),
-        () if both.opposes() => (Relation::Unrelated, "alike, but"),
-        // A merge would hide what only one says.
-        () if both.adds() => (Relation::Unrelated, "one says more:"),
-        () if both.names_differ() => (Relation::Unrelated, "the same of different things:"),
-        () => (Relation::Same, "alike:"),
+    let (relation, reason) = if contradicts >= UNDECIDED {
+        (Relation::Undecided, "same subject, but")
+    } else {
+        (Relation::Unrelated, "too little in common:")
     };
     Judgement {
         relation,
@@ -64,16 +57,38 @@ pub(super) fn decide(
     }
 }
 
-/// The outcomes of the rules by name, for fitting.
-pub(super) fn rules(both: &Alignment<'_>) -> [(&'static str, bool); 6] {
-    [
-        ("rule:equal", is_equal(both)),
+fn aligned<'t>([a, b]: [&'t ParsedText; 2]) -> Alignment<'t> {
+    Alignment::new(&a.tokens, &b.tokens)
+}
+
+/// The features of the main clauses, and those of the whole texts, by name.
+fn named(
+    [a, b]: [Parts<'_>; 2],
+    both: &Alignment<'_>,
+    tools: &FittedJudge,
+) -> impl Iterator<Item = (&'static str, f32)> {
+    let clauses = aligned([a.main, b.main]);
+    let main = features(a.main, b.main, &clauses, &tools.vectors);
+    main.into_iter().chain(features(a.whole, b.whole, both, &tools.vectors))
+}
+
+/// The features by name, with `main:` or `whole:` before it, and the outcomes of the exact rules as `rule:` values of 0 or 1; for
+/// fitting.
+pub(super) fn described(parts: [Parts<'_>; 2], tools: &FittedJudge) -> Vec<(String, f32)> {
+    let both = aligned(parts.map(|one| one.whole));
+    let all: Vec<(&str, f32)> = named(parts, &both, tools).collect();
+    let (main, whole) = all.split_at(all.len() / 2);
+    let parts = [("main", main), ("whole", whole)];
+    let of_parts = parts
+        .into_iter()
+        .flat_map(|(part, all)| all.iter().map(move |(name, value)| (format!("{part}:{name}"), *value)));
+    let rules = [
+        ("rule:equal", is_equal(&both)),
         ("rule:apart", both.headings_differ() || both.ids_differ()),
-        ("rule:contradicts", is_denied(both) || both.agents_differ()),
-        ("rule:opposes", both.opposes()),
-        ("rule:adds", both.adds()),
-        ("rule:names", both.names_differ()),
-    ]
+        ("rule:contradicts", is_denied(&both) || both.agents_differ()),
+    ];
+    let rules = rules.map(|(name, holds)| (name.to_owned(), f32::from(u8::from(holds))));
+    of_parts.chain(rules).collect()
 }
 
 fn is_equal(both: &Alignment<'_>) -> bool {

@@ -14,10 +14,10 @@ pub enum Relation {
     Refines,
     /// The second says all that the first says, and more.
     RefinedBy,
-    /// They contradict each other, whichever is newer.
+    /// They contradict each other, whichever is newer. Only a model says so.
     Contradicts,
-    /// Duplicates or contradictory; a person should decide.
-    Doubt,
+    /// They may contradict each other: somebody with judgement should decide.
+    Undecided,
     /// No relation that the judge finds.
     Unrelated,
 }
@@ -33,7 +33,7 @@ pub struct Judgement {
     pub related: f32,
     /// Probability from 0 to 1 that the claims contradict each other.
     pub certainty: f32,
-    /// Whether the difference of a contradiction is a value: a number, a name, or opposite words.
+    /// Whether the difference is a value: a number, a name, or opposite words.
     pub is_value: bool,
 }
 
@@ -44,7 +44,7 @@ impl Judgement {
             relation,
             reason: reason.to_owned(),
             related: f32::from(u8::from(relation != Relation::Unrelated)),
-            certainty: f32::from(u8::from(matches!(relation, Relation::Contradicts | Relation::Doubt))),
+            certainty: f32::from(u8::from(relation == Relation::Undecided)),
             is_value: false,
         }
     }
@@ -56,6 +56,7 @@ pub struct FittedJudge {
     pub(crate) forest: Forest,
 }
 
+/// A text, or the main clause of one.
 pub(crate) struct ParsedText {
     pub(crate) tokens: Vec<Token>,
     /// The unit vector of the text.

@@ -90,7 +90,7 @@ impl From<RelationWord> for Relation {
             RelationWord::Refines => Self::Refines,
             RelationWord::Contradicts | RelationWord::Replaced => Self::Contradicts,
             RelationWord::Unrelated => Self::Unrelated,
-            RelationWord::Unsure => Self::Doubt,
+            RelationWord::Unsure => Self::Undecided,
         }
     }
 }

@@ -60,8 +60,10 @@ impl Control {
     /// Returns whether a decision is acceptable. `unsure` is always accepted.
     pub(super) fn allows(&self, relation: Relation) -> bool {
         match self.expected {
-            Contradiction => matches!(relation, Relation::Contradicts | Relation::Doubt),
-            Duplicate => matches!(relation, Relation::Same | Relation::Refines | Relation::RefinedBy | Relation::Doubt),
+            Contradiction => matches!(relation, Relation::Contradicts | Relation::Undecided),
+            Duplicate => {
+                matches!(relation, Relation::Same | Relation::Refines | Relation::RefinedBy | Relation::Undecided)
+            }
         }
     }
 }

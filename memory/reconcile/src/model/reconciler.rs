@@ -189,7 +189,7 @@ fn read(batch: &Batch, reply: &Reply) -> Result<Vec<(usize, ModelVerdict)>, Refu
 pub(crate) fn with_veto(verdict: ModelVerdict, opposes: bool) -> ModelVerdict {
     match verdict.relation {
         Relation::Same if opposes => ModelVerdict {
-            relation: Relation::Doubt,
+            relation: Relation::Undecided,
             is_vetoed: true,
             newer_holds: false,
             reason: format!("{}; but one negates or opposes words of the other", verdict.reason),

@@ -37,7 +37,7 @@ impl Judge for LetterJudge {
                 || [older, newer].iter().any(|text| text.starts_with("any")),
         ) {
             (true, true) => Relation::Same,
-            (true, false) => Relation::Contradicts,
+            (true, false) => Relation::Undecided,
             (false, _) => Relation::Unrelated,
         };
         Judgement { related: 1.0, certainty: 1.0, is_value: false, relation, reason: "letters".to_owned() }
@@ -106,8 +106,7 @@ impl Judge for RandomJudge {
 }
 
 fn random_judge() -> impl Strategy<Value = RandomJudge> {
-    let relations =
-        prop::sample::select(vec![Relation::Same, Relation::Contradicts, Relation::Doubt, Relation::Unrelated]);
+    let relations = prop::sample::select(vec![Relation::Same, Relation::Undecided, Relation::Unrelated]);
     prop::collection::vec(relations, 64).prop_map(RandomJudge)
 }
 
@@ -226,7 +225,7 @@ proptest! {
         let open: BTreeSet<_> = one.conflicts.iter().filter_map(Record::sides).map(|(left, right)| pair(left, right)).collect();
         for (at, one) in claims.iter().enumerate() {
             for other in &claims[at + 1..] {
-                if judge.between(&one.claim(), &other.claim()) == Relation::Contradicts {
+                if judge.between(&one.claim(), &other.claim()) == Relation::Undecided {
                     prop_assert!(open.contains(&pair(one.id(), other.id())));
                     prop_assert_ne!(status.kept(one.id()), status.kept(other.id()));
                 }

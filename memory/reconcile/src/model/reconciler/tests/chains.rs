@@ -17,7 +17,7 @@ struct FirstWordJudge;
 impl Judge for FirstWordJudge {
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
         let says = |word: &str| older.text.starts_with(word) || newer.text.starts_with(word);
-        let relation = if says("is") && says("not") { Relation::Contradicts } else { Relation::Unrelated };
+        let relation = if says("is") && says("not") { Relation::Undecided } else { Relation::Unrelated };
         let reason = "little".to_owned();
         Judgement { relation, reason, related: 1.0, certainty: 1.0, is_value: false }
     }
