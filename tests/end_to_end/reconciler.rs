@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::reconcile::Team;
 use crate::stage::FILES;
 
-/// The same about two files: whether "this module" is the same, the rules cannot decide.
-const DOUBT: [&str; 2] = ["This module keeps three copies of the parser", "This module keeps 3 copies of the parser"];
+/// An undecided pair. No word of one negates or excludes a word of the other.
+const DOUBT: [&str; 2] = ["Windows builds use the msvc toolchain", "Windows builds use the gnu toolchain"];
 
 fn completion(text: &str) -> Reply {
     let completion = json!({
