@@ -1,14 +1,14 @@
 """Labelled pairs of statements as JSON objects, a line each: `id`, `a`, `b`, `label`, `kind`, `by`, and `repo` of decisions.
 
-A line of `families.jsonl` has a note (`old`), two notes that replace it (`changed`), two that repeat it (`same`) and four that hold
-beside it (`compatible`). `by` names its author, whose families cross-validation keeps together.
+A line of `families/` has a note (`old`), two notes that replace it (`changed`), two that repeat it (`same`) and four that hold
+beside it (`compatible`). A file has one author, whose families cross-validation keeps together.
 """
 import argparse
 import json
 import random
 from pathlib import Path
 
-FAMILIES = Path(__file__).with_name("families.jsonl")
+FAMILIES = Path(__file__).with_name("families")
 
 
 def lines(path):
@@ -43,13 +43,14 @@ def pairs(family, near, choose):
     yield choose(changed), near["changed"][0]["text"], "neutral", "near"
 
 
-def families(path=FAMILIES):
-    found = lines(path)
+def families():
     choose = random.Random(2).choice
-    for number, family in enumerate(found):
-        others = [other for other in found if other["by"] == family["by"] and other is not family]
-        for a, b, label, kind in pairs(family, nearest(family, others), choose):
-            yield {"id": f"{family['by']}-{number}", "a": a, "b": b, "label": label, "kind": kind, "by": family["by"]}
+    for path in sorted(FAMILIES.glob("*.jsonl")):
+        found, by = lines(path), path.stem
+        for number, family in enumerate(found):
+            others = [other for other in found if other is not family]
+            for a, b, label, kind in pairs(family, nearest(family, others), choose):
+                yield {"id": f"{by}-{number}", "a": a, "b": b, "label": label, "kind": kind, "by": by}
 
 
 def decisions(directory):

@@ -46,7 +46,7 @@ class Data:
 
 def classifier(seed):
     return HistGradientBoostingClassifier(
-        max_iter=250, max_depth=4, learning_rate=0.06, l2_regularization=2.0, max_features=0.4, min_samples_leaf=20,
+        max_iter=230, max_depth=4, learning_rate=0.06, l2_regularization=2.0, max_features=0.4, min_samples_leaf=20,
         early_stopping=False, random_state=seed,
     )
 
