@@ -22,6 +22,12 @@ use thiserror::Error;
 use super::MemoryError;
 use crate::{Workspace, millis};
 
+/// The beginning of the name of an agent in its decisions, which no model's and no person's decisions have.
+const AGENT: &str = "agent";
+
+/// Maximum length of an agent's own name, in characters.
+const LONGEST_NAME: usize = 64;
+
 /// The options of a reconcile run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReconcileRequest {
@@ -124,11 +130,11 @@ impl Workspace {
     pub fn settle(&self, agent: &str, batch: &str, answer: &str) -> Result<AgentDecisions, ChoreError> {
         self.move_old_sessions();
         let store = self.store()?;
-        let person = store.home().worktree().and_then(Worktree::author);
-        let by = match person {
-            Some(person) => format!("{agent} for {person}"),
-            None => agent.to_owned(),
-        };
+        let name: String = agent.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
+        let mut by = if name == AGENT { name } else { format!("{AGENT} {name}") };
+        if let Some(person) = store.home().worktree().and_then(Worktree::author) {
+            by = format!("{by} for {person}");
+        }
         Ok(settle(store, &FittedJudge::shipped()?, (batch, answer), &redact(&by))?)
     }
 

@@ -111,7 +111,7 @@ fn settle(workspace: &Workspace, (agent, batch): (&str, &str), as_json: bool) ->
         plural(decided.conflicts, "conflict"),
         decided.unsure
     ));
-    output::note("`muninn reconcile --log` lists the decisions, and how to undo one; commit .muninn/memory/main.jsonl");
+    output::note("`muninn history ID` shows a decision, and `muninn link ID --apart OTHER` undoes it; commit .muninn/memory/main.jsonl");
     Ok(ExitCode::SUCCESS)
 }
 
