@@ -88,7 +88,8 @@ pub(crate) fn run(options: &Options) -> Result<Value> {
     let pairs: Vec<Labelled> = json_lines::read(&options.pairs)?;
     if let Some(path) = &options.features {
         let judge = FittedJudge::shipped()?;
-        let features = |pair: &Labelled| judge.features(&pair.a, &pair.b).into_iter().collect::<BTreeMap<String, f32>>();
+        let features =
+            |pair: &Labelled| judge.features(&pair.a, &pair.b).into_iter().collect::<BTreeMap<String, f32>>();
         json_lines::write(Some(path), pairs.iter().map(features))?;
         return Ok(json!({"pairs": pairs.len()}));
     }
