@@ -33,7 +33,7 @@ pub struct UndecidedBatch {
     pub undecided: usize,
 }
 
-/// What an agent decided.
+/// Counts of an agent's decisions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct AgentDecisions {
     pub duplicates: usize,

@@ -34,7 +34,7 @@ pub struct OpenConflict {
     pub split: Vec<Decision>,
 }
 
-/// Who found a conflict.
+/// The state of an open conflict, by who found it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConflictState {

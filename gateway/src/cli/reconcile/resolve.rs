@@ -107,11 +107,13 @@ fn settle(workspace: &Workspace, (agent, batch): (&str, &str), as_json: bool) ->
         "{}, {} that both hold, {} replaced, {}, {} unsure",
         plural(decided.duplicates, "duplicate"),
         plural(decided.both, "pair"),
-        plural(decided.replaced, "memory").replace("memorys", "memories"),
+        decided.replaced,
         plural(decided.conflicts, "conflict"),
         decided.unsure
     ));
-    output::note("`muninn history ID` shows a decision, and `muninn link ID --apart OTHER` undoes it; commit .muninn/memory/main.jsonl");
+    output::note(
+        "`muninn history ID` shows a decision, and `muninn link ID --apart OTHER` undoes it; commit .muninn/memory/main.jsonl",
+    );
     Ok(ExitCode::SUCCESS)
 }
 

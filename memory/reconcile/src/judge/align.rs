@@ -76,6 +76,16 @@ impl<'r> Alignment<'r> {
             || self.are_exchanged()
     }
 
+    /// Returns whether one side says all that the other says, and more: two content words or numbers, or more.
+    pub(super) fn adds(&self) -> bool {
+        let is_covered = |side: usize| {
+            let mut alone = self.alone[side].iter();
+            alone.all(|token| matches!(token.kind, Kind::Function | Kind::Colon | Kind::Operator))
+        };
+        let content = |side: usize| self.alone[side].iter().filter(|token| token.kind.is_content()).count();
+        [0, 1].into_iter().any(|side| is_covered(side) && content(1 - side) > 1)
+    }
+
     /// Returns whether the same words stand in the opposite order, as in `a calls b` and `b calls a`. A clause that moved
     /// inverts fewer pairs of words.
     fn are_exchanged(&self) -> bool {

@@ -41,6 +41,9 @@ pub(super) fn decide(parts: [Parts<'_>; 2], is_exchanged: bool, tools: &FittedJu
             ..Judgement::exact(Relation::Undecided, &format!("same, but {}", difference(&both, is_exchanged)))
         };
     }
+    if both.adds() {
+        return Judgement { related: 1.0, ..Judgement::exact(Relation::Unrelated, "one says more") };
+    }
     let values: Vec<f32> = named(parts, &both, tools).map(|(_, value)| value).collect();
     let [contradicts, same, _] = tools.forest.probabilities(&values);
     let (relation, reason) = if contradicts >= UNDECIDED {
@@ -84,7 +87,7 @@ pub(super) fn described(parts: [Parts<'_>; 2], tools: &FittedJudge) -> Vec<(Stri
         .flat_map(|(part, all)| all.iter().map(move |(name, value)| (format!("{part}:{name}"), *value)));
     let rules = [
         ("rule:equal", is_equal(&both)),
-        ("rule:apart", both.headings_differ() || both.ids_differ()),
+        ("rule:apart", both.headings_differ() || both.ids_differ() || both.adds()),
         ("rule:contradicts", is_denied(&both) || both.agents_differ()),
     ];
     let rules = rules.map(|(name, holds)| (name.to_owned(), f32::from(u8::from(holds))));

@@ -140,7 +140,7 @@ fn two_people_who_decide_differently_are_told() {
     assert_eq!((&split[0].id, split[0].sides.len()), (&open[0].id, 3));
     assert_eq!(split[0].split[0].note.as_deref(), Some("measured"));
     assert_eq!(desk.run(ReconcileOptions::default()).unwrap().summary.open, 1, "a run says it");
-    // Whoever decides now knows both decisions.
+    // The next decision names both.
     let decision = resolve(&desk.store(), &split[0].id, &Resolution::Keep(Keep::Left), None).unwrap();
     let Body::Decision(kinds::Decision { over, .. }) = decision.body else { panic!("a decision") };
     assert_eq!(over.unwrap().len(), 2);
