@@ -7,7 +7,7 @@ use gix::index::entry::{Mode, Stage};
 use muninn_base::RelPath;
 
 use crate::blob::BlobId;
-use crate::references::{Head, ReferenceError, References};
+use crate::references::{Head, Positions, ReferenceError, References};
 use crate::secret::is_secret;
 use crate::worktree::Worktree;
 
@@ -29,12 +29,12 @@ pub struct Checkout {
 impl Worktree {
     /// Returns the short name of the current branch; `None` on a detached HEAD.
     pub fn branch(&self) -> Result<Option<String>, ReferenceError> {
-        Ok(self.references()?.head()?.branch())
+        Ok(Positions::open(self.git())?.head()?.branch())
     }
 
     /// Returns the commit of HEAD, in hexadecimal; `None` in a repository without commits.
     pub fn head_commit(&self) -> Result<Option<String>, ReferenceError> {
-        let commit = self.references()?.head()?.commit;
+        let commit = Positions::open(self.git())?.head()?.commit;
         Ok(commit.map(|commit| commit.to_string()))
     }
 
@@ -86,14 +86,14 @@ impl Worktree {
         })
     }
 
-    /// Returns branch, HEAD and default branch, opening the repository once.
+    /// Returns branch, HEAD and default branch.
     pub fn checkout(&self) -> Result<Checkout, ReferenceError> {
-        let references = self.references()?;
-        let head = references.head()?;
+        let positions = Positions::open(self.git())?;
+        let head = positions.head()?;
         Ok(Checkout {
             branch: head.branch(),
             head: head.commit.map(|commit| commit.to_string()),
-            default_branch: default_branch(&references),
+            default_branch: default_branch(&positions),
         })
     }
 
@@ -159,15 +159,13 @@ fn creation_commit(references: &References, branch: &str) -> Option<gix::ObjectI
     (!from_remote).then_some(commit)
 }
 
-fn default_branch(references: &References) -> Option<String> {
-    let of_origin = references.target("refs/remotes/origin/HEAD").ok().flatten();
+fn default_branch(positions: &Positions) -> Option<String> {
+    let of_origin = positions.target("refs/remotes/origin/HEAD").ok().flatten();
     if let Some(name) = of_origin.as_deref().and_then(|name| name.strip_prefix("refs/remotes/origin/")) {
         return Some(name.to_owned());
     }
-    let configured = references.repository.config_snapshot().string("init.defaultBranch");
-    let named = configured.map(|name| name.to_string()).into_iter();
-    let exists = |name: &String| references.find(&format!("refs/heads/{name}")).is_ok_and(|found| found.is_some());
-    named.chain(USUAL.map(str::to_owned)).find(exists)
+    let exists = |name: &String| positions.find(&format!("refs/heads/{name}")).is_ok_and(|found| found.is_some());
+    positions.default_branch.clone().into_iter().chain(USUAL.map(str::to_owned)).find(exists)
 }
 
 #[cfg(test)]

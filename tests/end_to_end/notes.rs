@@ -224,6 +224,26 @@ fn a_record_tells_which_notes_a_prompt_carried_and_which_the_agent_used() {
     assert!(history.contains("in a prompt once, last used on "), "{history}");
 }
 
+#[test]
+fn a_decision_that_changes_a_shown_note_contradicts_it() {
+    let team = Team::with("repo", "[memory]\nrecord = \"text\"\n");
+    let id = remember(&team, &["--reason", "the audit wants it", "Totals are rounded to 2 digits"]);
+    let gateway = team.serve();
+    let mut conversation = Conversation::new(&team.root);
+    conversation.says("How are the totals rounded?");
+    conversation.send(&gateway);
+    conversation.answers("Decision: totals are rounded to 4 digits.");
+    conversation.says("Thanks.");
+    conversation.send(&gateway);
+    gateway.stop_cleanly();
+    let uses: Vec<Value> =
+        team.segments().into_iter().map(|(_, record)| record).filter(|it| it["type"] == "use").collect();
+    assert_eq!(uses.len(), 1, "{uses:?}");
+    assert_eq!((&uses[0]["shown"], &uses[0]["contradicted"]), (&json!([id]), &json!([id])));
+    let history = team.env.stdout_of(&team.root, &["history", &id]);
+    assert!(history.contains("contradicted once"), "{history}");
+}
+
 /// Texts that a tool can show to an agent, and that read like decisions of people, instructions or notes.
 fn injections() -> Vec<String> {
     let openings =

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::error::DiscoverError;
+use super::error::{DiscoverError, FormatError};
 use super::format::{RefStorage, RepositoryFormat};
 use super::git_dir::{DotGit, common_dir, is_git_dir};
 use super::ownership;
@@ -64,6 +64,9 @@ pub(crate) enum OpenError {
     /// A file is not regular, or too large.
     #[error(transparent)]
     Metadata(#[from] GitMetadataError),
+    /// The configuration cannot be read, or its format is unknown.
+    #[error(transparent)]
+    Format(#[from] FormatError),
     #[error(transparent)]
     Git(#[from] gix::Error),
 }
@@ -101,6 +104,16 @@ impl GitDir {
         Ok((git, format))
     }
 
+    /// Reads the format again, after a check of the files that gix opens.
+    pub(crate) fn format(&self) -> Result<RepositoryFormat, OpenError> {
+        self.check()?;
+        Ok(RepositoryFormat::read(&self.common_dir, &self.path)?)
+    }
+
+    fn check(&self) -> Result<(), OpenError> {
+        Ok(check_git_files(&self.path, &common_dir(&self.path).map_err(OpenError::CommonDir)?)?)
+    }
+
     /// Opens the repository. The configuration of the user, of the system and of the environment is not read.
     pub(crate) fn repository(&self) -> Result<gix::Repository, OpenError> {
         self.repository_with(gix::open::Options::isolated())
@@ -108,7 +121,7 @@ impl GitDir {
 
     /// Like [`GitDir::repository`], with the configuration that the options allow.
     pub(crate) fn repository_with(&self, options: gix::open::Options) -> Result<gix::Repository, OpenError> {
-        check_git_files(&self.path, &common_dir(&self.path).map_err(OpenError::CommonDir)?)?;
+        self.check()?;
         // The owner was checked when the worktree was found.
         let options = options.open_path_as_is(true).with(gix::sec::Trust::Full);
         Ok(gix::open_opts(&self.path, options)?)

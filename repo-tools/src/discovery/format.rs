@@ -30,19 +30,27 @@ pub(crate) enum RefStorage {
 
 /// The format of a repository, and what its configuration says about the worktree.
 #[derive(Debug)]
-pub(super) struct RepositoryFormat {
+pub(crate) struct RepositoryFormat {
     /// The hash of object ids.
-    pub(super) object_hash: gix::hash::Kind,
-    pub(super) ref_storage: RefStorage,
+    pub(crate) object_hash: gix::hash::Kind,
+    pub(crate) ref_storage: RefStorage,
     /// `core.bare`, if it applies to this worktree.
     pub(super) is_bare: bool,
     /// `core.worktree`, as written, if it applies to this worktree.
     pub(super) worktree: Option<BString>,
+    /// `init.defaultBranch`.
+    pub(crate) default_branch: Option<String>,
 }
 
 impl Default for RepositoryFormat {
     fn default() -> Self {
-        Self { object_hash: gix::hash::Kind::Sha1, ref_storage: RefStorage::Files, is_bare: false, worktree: None }
+        Self {
+            object_hash: gix::hash::Kind::Sha1,
+            ref_storage: RefStorage::Files,
+            is_bare: false,
+            worktree: None,
+            default_branch: None,
+        }
     }
 }
 
@@ -57,14 +65,14 @@ impl RepositoryFormat {
             return Ok(Self::default());
         };
         config.boolean("extensions.preciousObjects")?;
-        let format = config.format(version)?;
+        let mut format = config.format(version)?;
+        format.default_branch = config.content.string("init.defaultBranch").map(|name| name.to_string());
         let has_own_config = config.boolean("extensions.worktreeConfig")?.unwrap_or(false);
         let own = if has_own_config { ConfigFile::read(git_dir, "config.worktree")? } else { None };
         // Bare or not, and where: that is said of the main worktree, unless worktrees have configurations of their own.
         if !has_own_config && common_dir != git_dir {
             return Ok(format);
         }
-        let mut format = format;
         for file in [Some(&config), own.as_ref()].into_iter().flatten() {
             format.is_bare = file.boolean("core.bare")?.unwrap_or(format.is_bare);
             format.worktree = file.text("core.worktree")?.or(format.worktree);

@@ -20,7 +20,7 @@ mod format;
 mod git_dir;
 mod ownership;
 
-pub(crate) use discover::{Discovered, GitDir, discover};
+pub(crate) use discover::{Discovered, GitDir, OpenError, discover};
 pub use error::{DiscoverError, FormatError};
 pub(crate) use format::RefStorage;
 pub use git_dir::GitFileError;

@@ -5,9 +5,11 @@
 //! detached would put what is learned now on no branch, where nobody finds it again.
 
 mod head;
+mod positions;
 mod stored;
 mod tables;
 
 pub use head::ReferenceError;
 pub(crate) use head::{Expected, Head, ReferenceChange};
+pub(crate) use positions::Positions;
 pub(crate) use stored::References;

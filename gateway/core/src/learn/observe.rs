@@ -393,11 +393,11 @@ impl ReadRequest<'_> {
 /// Begins the reason of a memory.
 const REASON: &str = "\nreason: ";
 
-/// Whether one of these decisions contradicts a memory, by rules.
+/// Whether one of these decisions seems to contradict a memory: rules cannot tell for certain.
 fn contradicts(judge: &FittedJudge, decisions: &[Decision], memory: &Memory) -> bool {
     let note = memory.text.split_once(REASON).map_or(&*memory.text, |(statement, _)| statement);
     let relation = |decision: &Decision| judge.judge(&claim(note), &claim(decision.statement())).relation;
-    decisions.iter().any(|decision| relation(decision) == Relation::Contradicts)
+    decisions.iter().any(|decision| relation(decision) == Relation::Undecided)
 }
 
 fn claim(text: &str) -> Claim<'_> {
