@@ -11,6 +11,5 @@ mod places;
 mod probability;
 mod select;
 
-pub(crate) use probability::may_replace;
 pub use select::Fit;
 pub(crate) use select::{JudgedMemory, MemoryInputs, is_derived, is_retired, judge, select_memories};

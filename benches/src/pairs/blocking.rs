@@ -4,10 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use anyhow::Result;
-use muninn_reconcile::judge::{ClaimTokens, FittedJudge, Relation, WIDE, to_judge};
+use muninn_reconcile::judge::{Claim, ClaimTokens, FittedJudge, Relation, WIDE, to_judge};
 use muninn_text::embed::Embedder;
 
-use super::{Label, Labelled, claim, relation};
+use super::{Label, Labelled, relation};
 use crate::graded::record_store::{Line, Store};
 use crate::harness::stats::{rounded, share};
 
@@ -99,7 +99,7 @@ impl<'t> Neighbours<'t> {
             answers: Vec::new(),
         };
         let store = Store::of(texts.iter().enumerate().map(line), Some(embedder))?;
-        Ok(Self { texts, tokens: texts.iter().map(|text| tools.tokens(&claim(text))).collect(), store })
+        Ok(Self { texts, tokens: texts.iter().map(|text| tools.tokens(&Claim::of(text))).collect(), store })
     }
 
     fn to(&self, one: usize) -> Candidates {

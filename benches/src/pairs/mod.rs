@@ -128,11 +128,7 @@ fn measure(options: &Options, pairs: &[Labelled]) -> Result<Report> {
 }
 
 fn relation(a: &str, b: &str, tools: &FittedJudge) -> Relation {
-    judge(&claim(a), &claim(b), tools).relation
-}
-
-fn claim(text: &str) -> Claim<'_> {
-    Claim { text, subject: None, files: &[] }
+    judge(&Claim::of(a), &Claim::of(b), tools).relation
 }
 
 /// The held-out part and the rest, or two halves by a hash of the id.

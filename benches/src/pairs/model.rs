@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use muninn_reconcile::judge::{FittedJudge, Relation};
+use muninn_reconcile::judge::{Claim, FittedJudge, Relation};
 use muninn_reconcile::{JudgeSetup, ModelReport, Reconciler, ReconcilerLimits, control_pairs, relations};
 use serde_json::{Value, json};
 
-use super::{Label, Labelled, Options, claim, hash};
+use super::{Label, Labelled, Options, hash};
 use crate::model::answer::Answer;
 use crate::model::server::ModelServer;
 use crate::model::{Policy, blocking_client, remote};
@@ -59,7 +59,7 @@ pub(super) fn asked(
     };
     let reconciler = Reconciler::new(&model, limits, &());
     let judging = JudgeSetup { judge: tools, embedder: None, progress: &(), reconciler: Some(&reconciler) };
-    let claims: Vec<_> = pairs.iter().map(|pair| (claim(&pair.a), claim(&pair.b))).collect();
+    let claims: Vec<_> = pairs.iter().map(|pair| (Claim::of(&pair.a), Claim::of(&pair.b))).collect();
     let (relations, asked) = relations(&claims, &judging);
     let judged = pairs.iter().map(|pair| pair.label).zip(relations);
     Ok((judged.collect(), asked.unwrap_or_default()))

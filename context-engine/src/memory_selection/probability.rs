@@ -170,19 +170,6 @@ pub(super) fn crowd(memories: usize) -> f32 {
     (memories.max(1) as f32 / FEW).ln().clamp(CROWD.0, CROWD.1)
 }
 
-/// Returns whether two statements of this likeness may be about the same subject, so that one can replace the other. The likeness
-/// is the cosine of the new one's main clause or, without an embedder, the share of common words. Of the 90 changed decisions of
-/// `benches/pairs/notes-train.jsonl`, each among 300 other notes, MiniLM finds 51 so and static vectors 42, but also half of the
-/// compatible statements.
-pub(crate) fn may_replace(embedder: Option<&str>, likeness: f32) -> bool {
-    let least = match embedder {
-        Some(id) if id.starts_with(MINILM_ID) => 0.55,
-        Some(_) => 0.45,
-        None => 0.5,
-    };
-    likeness >= least
-}
-
 /// Converts the cosines of an unknown embedder to the scale of the static vectors. Each embedder has its own distribution of
 /// cosines: two unrelated texts have a cosine of 0.05 with the static vectors, and of 0.5 with others.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -101,6 +101,12 @@ impl ToolDescription {
         Self { schema: schema_of::<A>(), ..self }
     }
 
+    /// Returns a field of the arguments' type that no call can give, because it has no parameter.
+    pub fn field_without_parameter(&self) -> Option<&str> {
+        let fields = self.schema["properties"].as_object().into_iter().flat_map(Map::keys);
+        fields.map(String::as_str).find(|field| !self.parameters.iter().any(|parameter| parameter.name == *field))
+    }
+
     /// The described parameters: name, schema, and whether it is required.
     fn properties(&self) -> Vec<(&'static str, Value, bool)> {
         let mut properties = Vec::new();

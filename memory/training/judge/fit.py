@@ -16,10 +16,12 @@ CLASSES = ["contradiction", "duplicate", "neutral"]
 MEASURED = ["notes", "changed"]
 # Decisions of real projects are few, and their duplicates rarer still.
 DECISIONS = {"contradiction": 25.0, "duplicate": 60.0, "neutral": 25.0}
+# Pairs of documentation are many.
+DOCUMENTATION = 0.5
 FOLDS = 8
 FITS = 2
 # The threshold of `decide.rs`.
-UNDECIDED = 0.5
+UNDECIDED = 0.4
 
 
 class Data:
@@ -27,14 +29,18 @@ class Data:
         with open(pairs, encoding="utf-8") as file:
             self.pairs = [json.loads(line) for line in file]
         with open(features, encoding="utf-8") as file:
-            rows = [json.loads(line) for line in file]
-        self.names = [name for name in rows[0] if not name.startswith("rule:")]
-        self.x = numpy.array([[row[name] for name in self.names] for row in rows], dtype=numpy.float32)
-        self.rules = {name: numpy.array([row[name] > 0 for row in rows]) for name in rows[0] if name.startswith("rule:")}
+            for place, row in enumerate(map(json.loads, file)):
+                if place == 0:
+                    names, values = list(row), numpy.empty((len(self.pairs), len(row)), dtype=numpy.float32)
+                values[place] = list(row.values())
+        is_rule = numpy.array([name.startswith("rule:") for name in names])
+        self.names = [name for name in names if not name.startswith("rule:")]
+        self.x = values[:, ~is_rule]
+        self.rules = {names[at]: values[:, at] > 0 for at in numpy.flatnonzero(is_rule)}
         self.y = numpy.array([CLASSES.index(pair["label"]) for pair in self.pairs])
         self.by = numpy.array([pair["by"] for pair in self.pairs])
         self.groups = numpy.array([pair.get("repo", pair["by"]) for pair in self.pairs])
-        self.weights = numpy.array([DECISIONS[pair["label"]] if pair["by"] == "decisions" else 1.0 for pair in self.pairs])
+        self.weights = numpy.array([weight(pair) for pair in self.pairs])
         self.fitted_to = ~numpy.isin(self.by, MEASURED)
 
     def fit(self, rows):
@@ -42,6 +48,17 @@ class Data:
         return [
             classifier(seed).fit(self.x[rows], self.y[rows], sample_weight=self.weights[rows]) for seed in range(FITS)
         ]
+
+
+def weight(pair):
+    """The weight of a pair in the fit."""
+    match pair["by"]:
+        case "decisions":
+            return DECISIONS[pair["label"]]
+        case "documentation":
+            return DOCUMENTATION
+        case _:
+            return 1.0
 
 
 def classifier(seed):
@@ -86,11 +103,18 @@ def reliability(probability, due):
     ]
 
 
+def texts_asked_about(data, rows, certainty):
+    """(texts that are asked about because of an earlier one with which they hold, texts)."""
+    ends = {at: (data.groups[at], max(data.pairs[at]["a"], data.pairs[at]["b"])) for at in rows if data.y[at] != 0}
+    return [len({end for at, end in ends.items() if certainty[at] >= UNDECIDED}), len(set(ends.values()))]
+
+
 def report(data, found):
     certainty = numpy.where(data.rules["rule:contradicts"], 1.0, found[:, 0])
     certainty[data.rules["rule:apart"] | data.rules["rule:equal"]] = 0.0
-    families = ~numpy.isin(data.by, ["decisions", *MEASURED])
-    sources = ((source, data.by == source) for source in ["decisions", *MEASURED])
+    named = ["documentation", "decisions", *MEASURED]
+    families = ~numpy.isin(data.by, named)
+    sources = ((source, data.by == source) for source in named)
     for source, here in [("families", families), *sources]:
         if not here.any():
             continue
@@ -100,6 +124,10 @@ def report(data, found):
         for kind in sorted({pair["kind"] for pair, is_here in zip(data.pairs, here) if is_here and pair["label"] != "contradiction"}):
             scores = certainty[here & (data.y != 0) & numpy.array([pair["kind"] == kind for pair in data.pairs])]
             told[f"asked: {kind}"] = [asked(scores), len(scores)]
+        told["texts asked about"] = texts_asked_about(data, numpy.flatnonzero(here), certainty)
+        if not len(due):
+            print(source, json.dumps(told))
+            continue
         order = numpy.sort(others)[::-1]
         for share in (0.03, 0.1, 0.2):
             threshold = order[min(len(order) - 1, int(share * len(order)))]

@@ -1,5 +1,6 @@
 //! Team chores with real git: reconcile, and merges.
 
+mod agent;
 mod conflicts;
 mod folds;
 

@@ -390,18 +390,11 @@ impl ReadRequest<'_> {
     }
 }
 
-/// Begins the reason of a memory.
-const REASON: &str = "\nreason: ";
-
 /// Whether one of these decisions seems to contradict a memory: rules cannot tell for certain.
 fn contradicts(judge: &FittedJudge, decisions: &[Decision], memory: &Memory) -> bool {
-    let note = memory.text.split_once(REASON).map_or(&*memory.text, |(statement, _)| statement);
-    let relation = |decision: &Decision| judge.judge(&claim(note), &claim(decision.statement())).relation;
+    let note = Claim::of(memory.statement());
+    let relation = |decision: &Decision| judge.judge(&note, &Claim::of(decision.statement())).relation;
     decisions.iter().any(|decision| relation(decision) == Relation::Undecided)
-}
-
-fn claim(text: &str) -> Claim<'_> {
-    Claim { text, subject: None, files: &[] }
 }
 
 /// The human turns: the message index and the question of each.

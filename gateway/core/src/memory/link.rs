@@ -1,5 +1,6 @@
 //! How a memory relates to an older one: as its author says, when it is written or later.
 
+use muninn_reconcile::judge::{Claim, FittedJudge, Judgement, compare};
 use muninn_team::memories::Memory;
 use muninn_team::records::{Body, Record, kinds};
 use serde::Serialize;
@@ -45,10 +46,17 @@ impl Workspace {
     /// The memories that may be about the same subject as a statement that was just written, three at most. Its author knows
     /// whether it replaces or repeats one.
     pub fn related(&self, statement: &str, id: &str) -> Vec<RelatedMemory> {
-        let Some(engine) = &self.engine else { return Vec::new() };
+        let Some((engine, judge)) = self.engine.as_ref().zip(FittedJudge::shipped().ok()) else { return Vec::new() };
         self.use_embedder();
         let memories = engine.current_memories();
-        engine.related(&memories, statement, id).into_iter().take(MOST_RELATED).map(RelatedMemory::from).collect()
+        let parsed = judge.read(&Claim::of(statement));
+        let judged = engine
+            .similar(&memories, statement, id)
+            .into_iter()
+            .map(|memory| (compare(&judge.read(&Claim::of(memory.statement())), &parsed, &judge), memory));
+        let mut related: Vec<(Judgement, &Memory)> = judged.filter(|(judged, _)| judged.is_question()).collect();
+        related.sort_by(|(one, _), (other, _)| other.related.total_cmp(&one.related));
+        related.into_iter().take(MOST_RELATED).map(|(_, memory)| RelatedMemory::from(memory)).collect()
     }
 }
 

@@ -71,6 +71,7 @@ pub(super) fn tools() -> [ClientTool; 2] {
             )
             .parameter("query", &["question", "text", "about", "id"])
             .parameter("max", &["limit", "n", "count"])
+            .parameter("unasked", &[])
             .paged()
             .answered(|session, arguments: RecallArguments| {
                 let query = RecallQuery {
@@ -221,6 +222,7 @@ pub(super) fn chores() -> [ClientTool; 5] {
             }),
         tool("list_conflicts", Memory, Reads, "conflicts contradicting undecided memories")
             .about("List memories that contradict each other, or may: they wait for a person's decision. With `undecided`, a batch of pairs for you to decide.")
+            .parameter("undecided", &[])
             .paged()
             .answered(|session, arguments: ListConflictsArguments| {
                 let engine = session.workspace.engine.as_ref().ok_or(ToolError::NoWorktree)?;
@@ -234,6 +236,8 @@ pub(super) fn chores() -> [ClientTool; 5] {
             }),
         tool("resolve_conflict", Memory, Replaces, "resolve settle conflict decision")
             .about("Settle a conflict between memories as the user decided it; ask the user first. Or give `batch` and `decisions`.")
+            .parameter("batch", &[])
+            .parameter("decisions", &[])
             .parameter("id", &["conflict"])
             .parameter("keep", &["side", "choice"])
             .parameter("write", &["text"])

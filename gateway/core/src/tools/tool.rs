@@ -96,8 +96,10 @@ impl ToolRow {
             output.structured = to_raw_value(&answer).ok();
             Ok(output)
         };
+        let description = self.description.with_arguments::<A>();
+        debug_assert_eq!(description.field_without_parameter(), None, "{}", description.name);
         ClientTool {
-            description: self.description.with_arguments::<A>(),
+            description,
             set: self.set,
             model: self.model,
             output: None,

@@ -54,7 +54,8 @@ pub(super) fn get(name: &str, arguments: Option<&JsonObject>) -> Result<GetPromp
             )
         }
         "settle-conflicts" => {
-            "Call the tool `list_conflicts` with `undecided`. Decide the pairs of the batch as its instructions say, and look at the \
+            "If you have no tools `list_conflicts` and `resolve_conflict`, run `muninn conflicts --undecided --json` and `muninn resolve \
+            --by agent --batch ID` instead. Call the tool `list_conflicts` with `undecided`. Decide the pairs of the batch as its instructions say, and look at the \
             code where that helps. Call `resolve_conflict` with the `batch` and your `decisions`, and repeat until there is no \
             batch. Tell me what you decided. Then call `list_conflicts`. Go through the conflicts one at a time: show me both sides with \
             date and author, check the cited files, say which side the code supports, and ask me what to keep. Call \

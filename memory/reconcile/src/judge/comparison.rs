@@ -19,6 +19,13 @@ pub struct Claim<'a> {
     pub files: &'a [&'a str],
 }
 
+impl<'a> Claim<'a> {
+    /// The claim of a text alone.
+    pub fn of(text: &'a str) -> Self {
+        Self { text, subject: None, files: &[] }
+    }
+}
+
 pub struct ParsedClaim<'a> {
     claim: Claim<'a>,
     /// The statement of the text alone.
@@ -67,7 +74,7 @@ impl FittedJudge {
 
     /// The features of a pair by name, and the outcomes of the exact rules as `rule:` values of 0 or 1; for fitting.
     pub fn features(&self, a: &str, b: &str) -> Vec<(String, f32)> {
-        let read = |text| self.read(&Claim { text, subject: None, files: &[] });
+        let read = |text| self.read(&Claim::of(text));
         let [a, b] = [read(a.min(b)), read(a.max(b))];
         decide::described([a.parts(), b.parts()], self)
     }

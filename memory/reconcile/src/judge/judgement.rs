@@ -37,7 +37,15 @@ pub struct Judgement {
     pub is_value: bool,
 }
 
+/// The probability of a duplicate or a contradiction from which the author of the newer statement is asked about the older one.
+const ASKED: f32 = 0.8;
+
 impl Judgement {
+    /// Returns whether the author of the newer statement should say how it relates to the older one.
+    pub fn is_question(&self) -> bool {
+        self.relation == Relation::Undecided || self.related >= ASKED
+    }
+
     /// A judgement by an exact rule.
     pub(crate) fn exact(relation: Relation, reason: &str) -> Self {
         Self {

@@ -199,8 +199,7 @@ fn add_controls(entries: &mut Vec<(BatchEntry, PairLine)>) {
     hash.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..8]);
     let hash = u64::from_le_bytes(hash);
     for (number, control) in (1_u32..).zip(Control::chosen(hash)) {
-        let claim = |text| Claim { text, subject: None, files: &[] };
-        if let Some(line) = PairLine::of(&claim(control.older), &claim(control.newer)) {
+        if let Some(line) = PairLine::of(&Claim::of(control.older), &Claim::of(control.newer)) {
             let places = entries.len() as u64 + 1;
             let at = hash.rotate_right(16 * number) % places;
             entries.insert(usize::try_from(at).unwrap_or(0), (BatchEntry::Control(control), line));

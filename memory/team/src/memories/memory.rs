@@ -8,6 +8,9 @@ use super::conflict_side::ConflictSide;
 use crate::citations::Citation;
 use crate::records::{Moment, NoteUse, Superseded};
 
+/// Begins the line with the reason of a statement.
+pub(super) const REASON: &str = "reason: ";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MemoryKind {
     /// A section of a knowledge file.
@@ -71,6 +74,12 @@ impl Memory {
             "" => Cow::Borrowed(&self.text),
             related => Cow::Owned(format!("{}\n{related}", self.text)),
         }
+    }
+
+    /// Returns its text without the reason.
+    pub fn statement(&self) -> &str {
+        let statement = self.text.split_once(REASON).and_then(|(before, _)| before.strip_suffix('\n'));
+        statement.unwrap_or(&self.text)
     }
 
     /// Returns whether it is a record of a statement, and not one of what happened.

@@ -3,7 +3,7 @@
 use muninn_text::redact::redact;
 use serde_json::Number;
 
-use super::memory::{Memory, MemoryKind};
+use super::memory::{Memory, MemoryKind, REASON};
 use crate::citations::Citation;
 use crate::records::{Body, NoteUse, Record, RecordFile, Source, kinds};
 
@@ -24,7 +24,7 @@ pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Opti
     let listed = about.into_iter().filter(|(_, names)| !names.is_empty());
     text.extend(listed.map(|(name, names)| format!("{name}: {}", names.join(", "))));
     let origin = &record.origin;
-    text.extend(origin.reason.iter().map(|reason| format!("reason: {reason}")));
+    text.extend(origin.reason.iter().map(|reason| format!("{REASON}{reason}")));
     if text.is_empty() {
         return None;
     }

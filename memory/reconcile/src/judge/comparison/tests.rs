@@ -6,13 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn claim(text: &str) -> Claim<'_> {
-    Claim { text, subject: None, files: &[] }
-}
-
 fn judged(a: &str, b: &str) -> Judgement {
     thread_local!(static TOOLS: FittedJudge = FittedJudge::shipped().unwrap());
-    TOOLS.with(|tools| judge(&claim(a), &claim(b), tools))
+    TOOLS.with(|tools| judge(&Claim::of(a), &Claim::of(b), tools))
 }
 
 /// Checks pairs in both directions.
@@ -197,7 +193,7 @@ fn subject_and_files_distinguish_similar_texts() {
 #[test]
 fn similarity_counts_common_words() {
     let tools = FittedJudge::shipped().unwrap();
-    let of = |a, b| tools.tokens(&claim(a)).likeness(&tools.tokens(&claim(b)));
+    let of = |a, b| tools.tokens(&Claim::of(a)).likeness(&tools.tokens(&Claim::of(b)));
     let near = of("The worker writes the report.", "No report is written by the worker.");
     let far = of("The worker writes the report.", "The scheduler polls a queue.");
     assert!(near > 0.4 && near > far + 0.2, "{near} {far}");

@@ -11,19 +11,15 @@ use super::on_disk::TestWorktree;
 use crate::judge::{Claim, FittedJudge, Judgement, Relation, judge, opposes};
 use crate::{Judge, JudgeSetup, Keep, PlanInput, ReconcileOptions, Resolution, Segment, open_conflicts, plan, resolve};
 
-fn claim(text: &str) -> Claim<'_> {
-    Claim { text, subject: None, files: &[] }
-}
-
 #[test]
 fn long_texts_are_not_aligned() {
     let tools = FittedJudge::shipped().unwrap();
     let long = |last: &str| "x ".repeat(30_000) + last;
     let (one, other) = (long("y"), long("z"));
-    let relation = |one: &str, other: &str| judge(&claim(one), &claim(other), &tools).relation;
+    let relation = |one: &str, other: &str| judge(&Claim::of(one), &Claim::of(other), &tools).relation;
     assert_eq!(relation(&one, &other), Relation::Unrelated);
     assert_eq!(relation(&one, &one), Relation::Same);
-    let read = [&one, &other].map(|text| tools.read(&claim(text)));
+    let read = [&one, &other].map(|text| tools.read(&Claim::of(text)));
     assert!(opposes(&read[0], &read[1]), "a model must not merge them");
 }
 

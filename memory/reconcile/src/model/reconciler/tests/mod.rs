@@ -176,11 +176,11 @@ fn open_doubt_is_sent_to_a_later_model() {
 
 #[test]
 fn model_may_merge_similar_claims_that_rules_left_unrelated() {
-    let alike = ["Migrations run before the deploy.", "The deploy job applies all migrations first."];
+    let alike = ["Migrations run before each deploy.", "All migrations are applied before a deploy."];
     let before = before(&alike);
     let model = ScriptedModel::new(|_, question: &str| Ok(says(question, "same")));
     let tools = FittedJudge::shipped().unwrap();
-    let [older, newer] = alike.map(|text| Claim { text, subject: None, files: &[] });
+    let [older, newer] = alike.map(Claim::of);
     assert_eq!(judge(&older, &newer, &tools).relation, Relation::Unrelated);
     assert_eq!(decided(&run(&before, &model, LIMITS).main), [("same", "model")]);
     // If the model is unsure, the rules' result stays.
@@ -205,7 +205,7 @@ fn opposing_claims_are_not_merged_by_a_model() {
         ("Jobs are retried at once.", false),
         ("Jobs are retried 3 times, not 5.", true),
     ] {
-        let [one, other] = ["Jobs are retried.", other].map(|text| Claim { text, subject: None, files: &[] });
+        let [one, other] = ["Jobs are retried.", other].map(Claim::of);
         assert_eq!(crate::Judge::opposes(&tools, &one, &other), opposes, "{}", other.text);
     }
 }
@@ -301,6 +301,8 @@ fn texts_are_redacted_and_cannot_close_the_frame() {
 }
 
 fn open<'a>(texts: &'a [(String, String)]) -> Vec<OpenPair<'a>> {
-    let claim = |text: &'a String| Claim { text, subject: None, files: &[] };
-    texts.iter().map(|(older, newer)| OpenPair { older: claim(older), newer: claim(newer), opposes: false }).collect()
+    texts
+        .iter()
+        .map(|(older, newer)| OpenPair { older: Claim::of(older), newer: Claim::of(newer), opposes: false })
+        .collect()
 }
