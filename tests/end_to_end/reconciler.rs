@@ -196,3 +196,37 @@ fn repository_cannot_enable_the_reconciler() {
     assert!(told.contains("`memory.reconciler` may not be set by a repository"), "{told}");
     assert_eq!(model.requests().len(), 0);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_terminal_offers_the_connected_model_and_no_is_the_default() {
+    let model = Upstream::start_with(|request| completion(&honest(&pairs(request), "contradicts").to_string()));
+    let team = team(&model, "");
+    let at = model.url();
+    team.env.write_config(&format!(
+        "[[backends]]\nname = \"local\"\nurl = \"{at}\"\ndialect = \"chat\"\nretries = 0\ndefault_model = \"small-1\"\n"
+    ));
+    let reconcile = |typed: &str| {
+        let mut command = team.env.muninn();
+        command.current_dir(&team.root).arg("reconcile");
+        let (ended, shown) = muninn_tests::at_terminal(command, typed);
+        assert!(ended.success(), "{shown}");
+        shown
+    };
+    for typed in ["\n", "n\n", ""] {
+        let shown = reconcile(typed);
+        assert!(
+            shown.contains("1 undecided pair, about ") && shown.contains(" tokens, with local/small-1?"),
+            "{shown}"
+        );
+    }
+    assert!(model.requests().is_empty(), "no call without a yes");
+    let shown = reconcile("y\n");
+    assert!(shown.contains("local/small-1: 1 of 1 open pair answered"), "{shown}");
+    assert_eq!(model.requests().len(), 1);
+    assert!(!reconcile("y\n").contains("undecided pair, about"), "nothing is left to ask");
+    let log = team.muninn(&["reconcile", "--log"]);
+    assert!(log.contains("by model:local/small-1") && DOUBT.iter().all(|text| log.contains(text)), "{log}");
+    let log: Value = serde_json::from_str(&team.muninn(&["reconcile", "--log", "--json"])).unwrap();
+    assert_eq!(log["decisions"].as_array().unwrap().len(), 1, "{log}");
+}

@@ -17,6 +17,9 @@ use super::{BackendConfig, ConfigError};
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
 /// The default timeout of an answer about a batch of pairs. A user waits for it, and a small machine generates slowly.
+/// The limits of the model that reconciles, where the configuration sets none.
+const RUN_TOKENS: u32 = 200_000;
+const RECONCILER_ANSWER_TOKENS: u32 = 2_048;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The default size limit of main memory. It holds over a hundred thousand records, which are recalled in milliseconds.
@@ -83,6 +86,18 @@ pub struct SummarizerConfig {
 pub struct ReconcilerConfig {
     pub model: ChosenModel,
     pub limits: ReconcilerLimits,
+}
+
+impl ReconcilerConfig {
+    /// A model with the default limits.
+    pub fn of(model: ChosenModel) -> Self {
+        let limits = ReconcilerLimits {
+            tokens: RUN_TOKENS.into(),
+            max_answer_tokens: RECONCILER_ANSWER_TOKENS,
+            patience: ANSWER_TIMEOUT,
+        };
+        Self { model, limits }
+    }
 }
 
 /// Session memory: recording, its location, and the records that recall reads.
@@ -286,8 +301,8 @@ pub(super) fn reconciler(
     let model = required_model(origin, (SECTION, "reconciles"), written, backends)?;
     let budget = Budget {
         key: "run_tokens",
-        tokens: raw.run_tokens.unwrap_or(200_000),
-        max_answer_tokens: raw.max_answer_tokens.unwrap_or(2_048),
+        tokens: raw.run_tokens.unwrap_or(RUN_TOKENS),
+        max_answer_tokens: raw.max_answer_tokens.unwrap_or(RECONCILER_ANSWER_TOKENS),
     };
     budget.check(origin, SECTION, "no pair could be decided")?;
     let patience = match raw.answer_timeout_ms {

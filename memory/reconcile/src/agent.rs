@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use muninn_team::Store;
-use muninn_team::records::{Body, Home, MAIN, Record, RecordStatus, WithdrawnRecords, kinds};
+use muninn_team::records::{Body, Home, MAIN, RULES, Record, RecordStatus, WithdrawnRecords, kinds};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -18,7 +18,6 @@ use super::files::MemoryFiles;
 use super::judge::Relation;
 use super::model::{AGENT_INSTRUCTIONS, Batch, ModelVerdict, OpenPair, with_veto};
 use super::pairs::open_pairs;
-use super::rules::RULES;
 use crate::Judge;
 
 /// Undecided pairs for one answer.
@@ -52,17 +51,42 @@ pub struct AgentDecisions {
 /// # Errors
 /// Where main cannot be read.
 pub fn undecided_batch(home: &Home, judge: &dyn Judge) -> Result<Option<UndecidedBatch>, ReconcileError> {
+    with_undecided(home, |pairs| {
+        let batch = Batch::of(&pairs.open(judge), 0);
+        (!batch.is_empty()).then(|| UndecidedBatch {
+            id: batch.id(),
+            instructions: AGENT_INSTRUCTIONS,
+            pairs: batch.lines(),
+            undecided: pairs.0.len(),
+        })
+    })
+}
+
+/// Reads the undecided pairs of main.
+fn with_undecided<T>(home: &Home, read: impl FnOnce(&Undecided<'_>) -> T) -> Result<T, ReconcileError> {
     let mut main = MemoryFiles::at(home).records(MAIN, &mut Vec::new())?;
     main.sort_by(|one, other| one.id.cmp(&other.id));
     let withdrawn = WithdrawnRecords::of(home)?;
-    let pairs = Undecided::of(&withdrawn.shown(&main));
-    let batch = Batch::of(&pairs.open(judge), 0);
-    Ok((!batch.is_empty()).then(|| UndecidedBatch {
-        id: batch.id(),
-        instructions: AGENT_INSTRUCTIONS,
-        pairs: batch.lines(),
-        undecided: pairs.0.len(),
-    }))
+    Ok(read(&Undecided::of(&withdrawn.shown(&main))))
+}
+
+/// What the undecided pairs would cost a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UndecidedCost {
+    pub pairs: usize,
+    /// Estimated tokens of prompts and answers.
+    pub tokens: u64,
+}
+
+/// Estimates what it costs to ask a model about all undecided pairs.
+///
+/// # Errors
+/// Where main cannot be read.
+pub fn undecided_cost(home: &Home, judge: &dyn Judge) -> Result<UndecidedCost, ReconcileError> {
+    with_undecided(home, |pairs| {
+        let open = pairs.open(judge);
+        UndecidedCost { pairs: open.len(), tokens: Batch::all_of(&open).map(|batch| batch.tokens()).sum() }
+    })
 }
 
 /// Records an agent's answer about the batch of this id. `by` names the agent.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use muninn_team::records::{Body, Record, kinds, ordered};
+use muninn_team::records::{Body, RULES, Record, kinds, ordered};
 use serde_json::Number;
 
 use super::JudgeSetup;
@@ -12,7 +12,6 @@ use super::model::{ModelReport, ModelVerdict, Reconciler};
 use super::pair_indices::PairIndices;
 use super::pairs::open_pairs;
 use super::parallel::by_all_processors;
-use super::rules::RULES;
 use super::verdict::{self, Verdict};
 
 /// Maximum length of a reason, in bytes.

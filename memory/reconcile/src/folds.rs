@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use muninn_base::ids;
 use muninn_repo_tools::Worktree;
 use muninn_team::Store;
-use muninn_team::records::{Body, Home, MAIN, Record, RecordStatus, Statement, WithdrawnRecords, kinds, ordered};
+use muninn_team::records::{
+    Body, Home, MAIN, RULES, Record, RecordStatus, Statement, WithdrawnRecords, kinds, ordered,
+};
 use muninn_text::redact::redact;
 
 use super::edit::edit;
 use super::files::MemoryFiles;
 use super::fold::{Fold, FoldedRecord};
-use super::rules::RULES;
 use super::{ReconcileError, ResolveError};
 
 /// The folds of a main memory that hold, each of a record with the newest of its group.

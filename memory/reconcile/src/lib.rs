@@ -27,7 +27,6 @@ mod plan;
 mod prune;
 mod rare;
 mod resolve;
-mod rules;
 mod run;
 mod runs;
 mod setup;
@@ -35,7 +34,7 @@ mod step;
 mod unseen;
 mod verdict;
 
-pub use agent::{AgentDecisions, UndecidedBatch, settle, undecided_batch};
+pub use agent::{AgentDecisions, UndecidedBatch, UndecidedCost, settle, undecided_batch, undecided_cost};
 pub use error::{ReconcileError, ResolveError};
 pub use fold::{Fold, FoldedRecord};
 pub use folds::{apart, folds};

@@ -7,14 +7,13 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use muninn_base::ids::{self, IdError};
-use muninn_team::records::{Body, Decision, Home, MAIN, Record, RecordStatus, WithdrawnRecords, kinds};
+use muninn_team::records::{Body, Decision, Home, MAIN, RULES, Record, RecordStatus, WithdrawnRecords, kinds};
 use serde::Serialize;
 use serde_json::Number;
 
 use super::ReconcileError;
 use super::files::MemoryFiles;
 use super::pairs::open_pairs;
-use super::rules::RULES;
 
 /// Maximum number of sides of a conflict: nobody can compare more. Further records are the sides of other conflicts.
 const MOST_SIDES: usize = 32;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use muninn_base::Progress;
-use muninn_team::records::{Body, Record, RecordStatus, WithdrawnRecords, kinds, ordered};
+use muninn_team::records::{Body, RULES, Record, RecordStatus, WithdrawnRecords, kinds, ordered};
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
@@ -24,7 +24,6 @@ use super::open::{ConflictState, open_among};
 use super::pair_indices::PairIndices;
 use super::pairs::{by_id, main_records, open_pairs, put};
 use super::parallel::by_all_processors;
-use super::rules::RULES;
 use super::runs::RunLog;
 use super::unseen::Unseen;
 use crate::JudgeSetup;

@@ -1,5 +1,6 @@
 //! The history of a record: how it was written, found again, contradicted, decided about and deleted.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
 
@@ -8,7 +9,9 @@ use muninn_text::redact::redact;
 use serde::Serialize;
 
 use crate::Store;
-use crate::records::{Body, Decisions, Moment, NoteUse, PRUNED, Record, RecordFile, RecordStatus, kinds, lines};
+use crate::records::{
+    Body, Decisions, Moment, NoteUse, PRUNED, RULES, Record, RecordFile, RecordStatus, WithdrawnRecords, kinds, lines,
+};
 use crate::store::RecordIdError;
 
 /// An event in the history of a record.
@@ -27,19 +30,47 @@ pub struct HistoryEvent {
     pub text: String,
 }
 
+/// A decision about memories.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LoggedDecision {
+    #[serde(flatten)]
+    pub event: HistoryEvent,
+    /// The memories that it is about.
+    pub sides: Vec<LoggedSide>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LoggedSide {
+    pub id: String,
+    pub text: String,
+}
+
+/// What people, agents and models decided about memories, the newest first.
+pub fn decisions(store: &Store) -> Result<Vec<LoggedDecision>, RecordIdError> {
+    let records = Records::of(store)?;
+    let is_decision = |record: &&Record| match &record.body {
+        Body::Decision(_) => true,
+        Body::Same(kinds::Same { by, .. })
+        | Body::Distinct(kinds::Distinct { by, .. })
+        | Body::Conflict(kinds::Conflict { by, .. }) => by != RULES,
+        _ => false,
+    };
+    let text = |id: &str| records.by_id.get(id).and_then(event).map(|event| event.text);
+    let side = |id: &str| LoggedSide { id: id.to_owned(), text: text(id).unwrap_or_default() };
+    let logged = |record: &Record| {
+        let event = records.described(record)?;
+        Some(LoggedDecision { event, sides: mentioned(record).into_iter().map(side).collect() })
+    };
+    let mut decided: Vec<&Record> = records.by_id.values().filter(is_decision).collect();
+    decided.sort_by_key(|record| Reverse((&record.ts, &record.id)));
+    Ok(decided.into_iter().filter_map(logged).collect())
+}
+
 /// The events of a record, the oldest first: of the record whose id `part` is or is in, of its duplicates, and of the
 /// records that it was in conflict with.
 pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, RecordIdError> {
-    let mut files = store.files()?;
-    files.extend(store.shared_segments()?);
-    files.extend(RecordFile::of(store.home(), PRUNED));
-    let mut records: BTreeMap<String, Record> = BTreeMap::new();
-    for file in &files {
-        if let Ok(opened) = file.open(store.home()) {
-            let take = |_: usize, record: Record| _ = records.entry(record.id.clone()).or_insert(record);
-            lines::read(BufReader::new(opened), take, |_| {}).ok();
-        }
-    }
+    let all = Records::of(store)?;
+    let records = &all.by_id;
     let id = ids::find("record", part, records.keys().map(|id| (id.as_str(), id.clone())))?;
     let status = RecordStatus::of(records.values());
     let mut about: BTreeSet<&str> = [status.kept(&id)].into();
@@ -54,27 +85,51 @@ pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, RecordIdE
     about.extend(opponents);
     let of_record =
         |record: &&Record| is_about(&about, &record.id) || mentioned(record).into_iter().any(|id| is_about(&about, id));
-    let mut decisions = Decisions::default();
-    records.values().for_each(|record| decisions.take(record));
-    let holding: BTreeSet<&str> = decisions.holding().map(|decision| decision.id.as_str()).collect();
-    let withdrawn = RecordFile::withdrawn(&files);
-    let described = |record: &Record| {
-        let mut event = event(record)?;
-        if withdrawn.has(&record.id) {
-            event.text.push_str(" (withdrawn: the commit that brought it was reverted)");
-        }
-        if matches!(record.body, Body::Decision(_)) && !holding.contains(&*record.id) {
-            event.text.push_str(" (a later decision holds)");
-        }
-        Some(event)
-    };
     // A conflict has the date of its newer side.
     let mut found: Vec<&Record> = records.values().filter(of_record).collect();
     found.sort_by_key(|record| (&record.ts, !mentioned(record).is_empty(), &record.id));
     let last_use = found.iter().rev().find(|record| matches!(record.body, Body::Use(_)));
     let uses = last_use.map(|last| use_event(last, &status.use_of(&id)));
-    let events: Vec<HistoryEvent> = found.into_iter().filter_map(described).chain(uses).collect();
-    Ok(events)
+    Ok(found.into_iter().filter_map(|record| all.described(record)).chain(uses).collect())
+}
+
+/// All records of a store, deleted ones too.
+struct Records {
+    by_id: BTreeMap<String, Record>,
+    /// The ids of the decisions that hold.
+    holding: BTreeSet<String>,
+    withdrawn: WithdrawnRecords,
+}
+
+impl Records {
+    fn of(store: &Store) -> Result<Self, RecordIdError> {
+        let mut files = store.files()?;
+        files.extend(store.shared_segments()?);
+        files.extend(RecordFile::of(store.home(), PRUNED));
+        let mut by_id: BTreeMap<String, Record> = BTreeMap::new();
+        for file in &files {
+            if let Ok(opened) = file.open(store.home()) {
+                let take = |_: usize, record: Record| _ = by_id.entry(record.id.clone()).or_insert(record);
+                lines::read(BufReader::new(opened), take, |_| {}).ok();
+            }
+        }
+        let mut decisions = Decisions::default();
+        by_id.values().for_each(|record| decisions.take(record));
+        let holding = decisions.holding().map(|decision| decision.id.clone()).collect();
+        Ok(Self { holding, withdrawn: RecordFile::withdrawn(&files), by_id })
+    }
+
+    /// A record as an event, with what became of it.
+    fn described(&self, record: &Record) -> Option<HistoryEvent> {
+        let mut event = event(record)?;
+        if self.withdrawn.has(&record.id) {
+            event.text.push_str(" (withdrawn: the commit that brought it was reverted)");
+        }
+        if matches!(record.body, Body::Decision(_)) && !self.holding.contains(&record.id) {
+            event.text.push_str(" (a later decision holds)");
+        }
+        Some(event)
+    }
 }
 
 /// What became of a note in all prompts, as one event.
@@ -120,7 +175,7 @@ fn mentioned(record: &Record) -> Vec<&str> {
 }
 
 fn event(record: &Record) -> Option<HistoryEvent> {
-    let rules = Some("rules".to_owned());
+    let rules = Some(RULES.to_owned());
     let list = |ids: &[String]| {
         if ids.is_empty() { "none".to_owned() } else { ids.join(", ") }
     };
@@ -138,7 +193,8 @@ fn event(record: &Record) -> Option<HistoryEvent> {
             (Some(by.clone()), format!("{left} and {right} are both true: {reason}"))
         }
         Body::Conflict(kinds::Conflict { left, right, by, reason, .. }) => {
-            (Some(by.clone()), format!("{left} and {right} contradict each other: {reason}"))
+            let may = if by == RULES { "may " } else { "" };
+            (Some(by.clone()), format!("{left} and {right} {may}contradict each other: {reason}"))
         }
         Body::Supersedes(kinds::Supersedes { older, newer, reason, .. }) => {
             let newer = newer.as_deref().unwrap_or("a later record");
@@ -185,7 +241,7 @@ mod tests {
         let expected = [
             ("A1", Some("Ann"), "The limit is 64."),
             ("B1", Some("Ben"), "The limit is 32."),
-            ("0C", Some("rules"), "A1 and B1 contradict each other: `64` against `32`"),
+            ("0C", Some("rules"), "A1 and B1 may contradict each other: `64` against `32`"),
             ("D0", Some("Ann"), "kept A1; dropped B1 (a later decision holds)"),
             ("D1", Some("Cy"), "kept B1; dropped A1: halved in May"),
         ];
@@ -197,5 +253,10 @@ mod tests {
         }
         assert_eq!(history(&store, "E1").unwrap().len(), 1);
         assert!(history(&store, "none").is_err());
+        let logged = decisions(&store).unwrap();
+        let logged: Vec<_> =
+            logged.iter().map(|one| (&*one.event.id, &*one.sides[0].text, &*one.sides[1].text)).collect();
+        let (half, whole) = ("The limit is 32.", "The limit is 64.");
+        assert_eq!(logged, [("D1", half, whole), ("D0", whole, half)], "what rules found is no decision");
     }
 }

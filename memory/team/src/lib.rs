@@ -14,7 +14,7 @@ pub mod memories;
 pub mod records;
 pub mod store;
 
-pub use history::{HistoryEvent, history};
+pub use history::{HistoryEvent, LoggedDecision, decisions, history};
 pub use memories::{ConflictSide, Memory, MemoryKind};
 pub use records::Home;
 pub use store::Store;

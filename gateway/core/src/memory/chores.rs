@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use muninn_backend::{BlockingClientError, RemoteModel};
 use muninn_base::Progress;
-use muninn_config::Config;
+use muninn_config::{ChosenModel, Config, ReconcilerConfig};
 use muninn_ledger::{Outcome, Receipt, SqliteStore, Store as _, StoreError};
 use muninn_reconcile::judge::FittedJudge;
 use muninn_reconcile::{
     AgentDecisions, Fold, JudgeSetup, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled,
-    Reconciler, ReconcilerLimits, Resolution, ResolveError, UndecidedBatch, apart, folds, open_conflicts, reconcile,
-    resolve, settle, undecided_batch,
+    Reconciler, ReconcilerLimits, Resolution, ResolveError, UndecidedBatch, UndecidedCost, apart, folds,
+    open_conflicts, reconcile, resolve, settle, undecided_batch, undecided_cost,
 };
 use muninn_repo_tools::Worktree;
 use muninn_team::Home;
@@ -41,6 +41,15 @@ pub struct ReconcileRequest {
     pub prune: bool,
     /// Whether the model of `[memory.reconciler]` is asked.
     pub ask_model: bool,
+}
+
+/// A model that can decide the undecided pairs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReconcilerOffer {
+    /// Backend and model.
+    pub id: String,
+    pub cost: UndecidedCost,
+    pub reconciler: ReconcilerConfig,
 }
 
 /// Why a chore failed.
@@ -120,6 +129,22 @@ impl Workspace {
     /// The next undecided pairs for an agent; `None` if nobody has to be asked.
     pub fn undecided(&self) -> Result<Option<UndecidedBatch>, ChoreError> {
         Ok(undecided_batch(self.store()?.home(), &FittedJudge::shipped()?)?)
+    }
+
+    /// The default model of the first configured backend that has one, and what it would cost to ask it about the undecided pairs.
+    /// `None` if there is nothing to ask, or the configuration names a model for this already.
+    ///
+    /// # Errors
+    /// Where main cannot be read.
+    pub fn reconciler_offer(&self, config: &Config) -> Result<Option<ReconcilerOffer>, ChoreError> {
+        let named = config.backends.iter().enumerate().find_map(|(backend, configured)| {
+            let model = configured.default_model.clone()?;
+            Some(ChosenModel { backend, model })
+        });
+        let Some(model) = named.filter(|_| config.reconciler.is_none()) else { return Ok(None) };
+        let cost = undecided_cost(self.store()?.home(), &FittedJudge::shipped()?)?;
+        let id = format!("{}/{}", config.backends[model.backend].name, model.model);
+        Ok((cost.pairs > 0).then(|| ReconcilerOffer { id, cost, reconciler: ReconcilerConfig::of(model) }))
     }
 
     /// Records an agent's answer about a batch of [`Self::undecided`] pairs. The records name the agent, and the person whose

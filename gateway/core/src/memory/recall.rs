@@ -9,7 +9,7 @@ use muninn_ledger::rounded;
 use muninn_recall::{Memories, RecallOptions, Recalled};
 use muninn_team::citations::{Citation, CitationState};
 use muninn_team::records::Moment;
-use muninn_team::{HistoryEvent, Memory, MemoryKind, history};
+use muninn_team::{HistoryEvent, LoggedDecision, Memory, MemoryKind, decisions, history};
 use serde_json::{Value, json};
 
 use super::MemoryError;
@@ -188,6 +188,12 @@ impl Workspace {
         let possible = recalled.into_iter().filter(|(_, fit)| *fit >= Fit::Possible);
         let found = possible.filter_map(|(one, _)| Some((memories.get(one.doc)?.clone(), one.cosine)));
         found.filter(|(memory, _)| memory.kind == kind).collect()
+    }
+
+    /// What people, agents and models decided about memories, the newest first.
+    pub fn decisions(&self) -> Result<Vec<LoggedDecision>, MemoryError> {
+        self.move_old_sessions();
+        Ok(decisions(self.store()?)?)
     }
 
     /// The history of a record, given any unambiguous part of its id, the oldest event first.

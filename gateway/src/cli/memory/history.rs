@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use muninn_team::HistoryEvent;
 use serde_json::json;
 
 use super::{CliError, Common, examples};
@@ -32,13 +33,15 @@ impl History {
             output::json(&json!({"events": events}));
             return Ok(ExitCode::SUCCESS);
         }
-        for event in &events {
-            let date: String = event.date.chars().take(10).collect();
-            let by = event.author.as_ref().map(|author| format!(" by {author}")).unwrap_or_default();
-            let on = event.branch.as_ref().map(|branch| format!(" on {branch}")).unwrap_or_default();
-            let heading = output::sanitize_line(&format!("{date} {}{by}{on} ({})", event.event, event.id));
-            output::line(&format!("{heading}\n    {}", output::sanitize_line(&event.text)));
-        }
+        events.iter().for_each(print_event);
         Ok(ExitCode::SUCCESS)
     }
+}
+
+pub(crate) fn print_event(event: &HistoryEvent) {
+    let date: String = event.date.chars().take(10).collect();
+    let by = event.author.as_ref().map(|author| format!(" by {author}")).unwrap_or_default();
+    let on = event.branch.as_ref().map(|branch| format!(" on {branch}")).unwrap_or_default();
+    let heading = output::sanitize_line(&format!("{date} {}{by}{on} ({})", event.event, event.id));
+    output::line(&format!("{heading}\n    {}", output::sanitize_line(&event.text)));
 }

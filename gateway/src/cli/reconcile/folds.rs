@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use muninn_core::Workspace;
 use muninn_reconcile::{Fold, FoldedRecord};
+use muninn_team::records::RULES;
 use serde_json::json;
 
 use crate::cli::CliError;
@@ -18,7 +19,7 @@ pub(super) fn text(fold: &Fold) -> String {
         let date: String = side.date.chars().take(10).collect();
         format!("    {}", sanitize_line(&format!("{name} {} ({date}): {}", side.id, side.text)))
     };
-    let by = if fold.by == "rules" { String::new() } else { format!(" (by {})", fold.by) };
+    let by = if fold.by == RULES { String::new() } else { format!(" (by {})", fold.by) };
     let heading = sanitize_line(&format!("fold {}{by}", fold.id));
     format!("{heading}\n{}\n{}", side("older", &fold.older), side("newer", &fold.newer))
 }

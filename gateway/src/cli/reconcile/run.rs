@@ -1,29 +1,31 @@
 //! `muninn reconcile`: merges the records of sessions into main memory.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Args;
 use muninn_base::Progress;
+use muninn_config::Config;
 use muninn_core::{ReconcileRequest, Workspace};
 use muninn_reconcile::{ModelReport, Reconciled};
 use muninn_team::records::SESSIONS;
 use serde_json::json;
 
 use super::folds;
+use crate::cli::memory::print_event;
 use crate::cli::output::{self, plural};
 use crate::cli::progress::ProgressLine;
-use crate::cli::{CliError, Common, examples};
+use crate::cli::{CliError, Common, examples, is_confirmed};
 
 /// Merge what sessions learned into main memory
 ///
-/// Equal statements fold: the newest is recalled, and each fold is listed with its id. Contradictions are listed for you to
-/// resolve. Nothing is committed: review `git diff
-/// .muninn`, then commit it. A main.jsonl in which a merge left conflict markers is repaired.
+/// Equal statements fold: the newest is recalled, and each fold is listed with its id. Pairs that may contradict each other are
+/// listed for you, an agent or a model to decide. Nothing is committed: review `git diff .muninn`, then commit it. A main.jsonl in which a merge left conflict markers is repaired.
 #[derive(Args)]
 #[command(after_help = examples(&[
     ("muninn reconcile --dry-run", "Show what would change"),
     ("muninn reconcile", "Reconcile on the default branch"),
-    ("muninn reconcile --review-folds", "Show what earlier versions folded, and how to undo it"),
+    ("muninn reconcile --log", "List what people, agents and models decided"),
     ("muninn reconcile --squash-sessions", "Combine this branch's files of sessions into one, for a pull request"),
 ]))]
 pub(crate) struct Reconcile {
@@ -45,10 +47,13 @@ pub(crate) struct Reconcile {
     /// Reconcile nothing; list the folds of earlier versions, which also folded different texts
     #[arg(long, conflicts_with_all = ["archive", "dry_run", "here", "prune", "squash_sessions"])]
     review_folds: bool,
+    /// Reconcile nothing; list what people, agents and models decided about pairs, the newest first
+    #[arg(long, conflicts_with_all = ["archive", "dry_run", "here", "prune", "squash_sessions", "review_folds"])]
+    log: bool,
     /// Do not ask the model of `[memory.reconciler]`
     #[arg(long)]
     no_llm: bool,
-    /// Print JSON: consolidated, duplicates, conflicts, undecided, open, withdrawn, pruned, folds, asked, segments, notes
+    /// Print JSON: consolidated, duplicates, conflicts, undecided, open, withdrawn, pruned, folds, asked, segments, notes. With --log: decisions with date, event, id, author, branch, text, sides
     #[arg(long)]
     json: bool,
 }
@@ -63,6 +68,9 @@ impl Reconcile {
         if self.review_folds {
             return folds::review(&workspace, self.json);
         }
+        if self.log {
+            return log(&workspace, self.json);
+        }
         let request = ReconcileRequest {
             archive: self.archive,
             dry_run: self.dry_run,
@@ -70,15 +78,25 @@ impl Reconcile {
             prune: self.prune,
             ask_model: !self.no_llm,
         };
-        let progress = ProgressLine::new();
-        let (comparing, asking) = (CountProgress(&progress, "comparing"), CountProgress(&progress, "asking about"));
-        let done = workspace.reconcile(&common.configuration(None)?, request, &comparing, &asking);
-        progress.finish();
-        let done = done?;
+        let mut config = common.configuration(None)?;
+        let done = reconcile(&workspace, &config, request)?;
         if self.json {
             output::json(&as_json(&done));
-        } else {
-            self.print(&done);
+            return Ok(ExitCode::SUCCESS);
+        }
+        self.print(&done);
+        let is_unasked = self.no_llm || self.dry_run || !std::io::stdin().is_terminal();
+        let offer = if is_unasked { None } else { workspace.reconciler_offer(&config)? };
+        if let Some(offer) = offer
+            && is_confirmed(&format!(
+                "{}, about {} tokens, with {}?",
+                plural(offer.cost.pairs, "undecided pair"),
+                offer.cost.tokens,
+                output::sanitize_line(&offer.id)
+            ))?
+        {
+            config.reconciler = Some(offer.reconciler);
+            self.print(&reconcile(&workspace, &config, request)?);
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -139,6 +157,33 @@ impl Reconcile {
             Some(problem) => format!("{model}: {asked}; rules decided the other pairs, because {problem}"),
         }
     }
+}
+
+fn reconcile(workspace: &Workspace, config: &Config, request: ReconcileRequest) -> Result<Reconciled, CliError> {
+    let progress = ProgressLine::new();
+    let (comparing, asking) = (CountProgress(&progress, "comparing"), CountProgress(&progress, "asking about"));
+    let done = workspace.reconcile(config, request, &comparing, &asking);
+    progress.finish();
+    Ok(done?)
+}
+
+/// Lists the decisions about memories, each with their texts.
+fn log(workspace: &Workspace, as_json: bool) -> Result<ExitCode, CliError> {
+    let decisions = workspace.decisions()?;
+    if as_json {
+        output::json(&json!({"decisions": decisions}));
+        return Ok(ExitCode::SUCCESS);
+    }
+    for decision in &decisions {
+        print_event(&decision.event);
+        for side in &decision.sides {
+            output::line(&format!("    {}", output::sanitize_line(&format!("{} {}", side.id, side.text))));
+        }
+    }
+    if !decisions.is_empty() {
+        output::note("`muninn link ID --apart OTHER` undoes a decision");
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Shows a count on the progress line, with a verb.

@@ -55,6 +55,8 @@ const OPEN: &str = "<pairs>\n";
 const CLOSE: &str = "</pairs>";
 /// Estimated tokens of a wire format and a chat template around two messages.
 const FRAME: u32 = 24;
+/// Estimated tokens of a decision.
+const DECISION: u64 = 40;
 /// Maximum number of pairs in a batch. Larger batches are answered with less care.
 const MOST_PAIRS: usize = 14;
 /// Maximum tokens of a batch, which a small model still reads to the end.
@@ -143,6 +145,18 @@ impl Batch {
             line.pair = number;
         }
         Self { entries, end }
+    }
+
+    /// All batches of these pairs.
+    pub(crate) fn all_of<'p>(open: &'p [OpenPair<'p>]) -> impl Iterator<Item = Self> + 'p {
+        let first = (!open.is_empty()).then(|| Self::of(open, 0));
+        std::iter::successors(first, |batch| (batch.end < open.len()).then(|| Self::of(open, batch.end)))
+    }
+
+    /// Estimated tokens of the request and its answer.
+    pub(crate) fn tokens(&self) -> u64 {
+        let answer = self.entries.len() as u64 * DECISION;
+        u64::from(overhead() + tokens::count(&self.question(None))) + answer
     }
 
     /// Position of the first pair after the batch.

@@ -7,6 +7,9 @@ use serde_json::Number;
 use super::members::Members;
 use super::moment::Moment;
 
+/// The author of what rules found.
+pub const RULES: &str = "rules";
+
 /// Defines a struct for each record type, and [`Body`] over all of them. Empty members are not written, and absent
 /// members are empty.
 macro_rules! kinds {

@@ -32,7 +32,7 @@ pub use decisions::Decision;
 pub(crate) use decisions::Decisions;
 pub use file::{ATTRIBUTES, CONFLICTS, PATTERNS, RecordFile};
 pub use home::Home;
-pub use kinds::Body;
+pub use kinds::{Body, RULES};
 pub use moment::Moment;
 pub use note_use::NoteUse;
 pub use paths::MAIN;

@@ -1,2 +1,0 @@
-/// The author of decisions by rules alone.
-pub(super) const RULES: &str = "rules";
