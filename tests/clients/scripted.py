@@ -11,6 +11,7 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Callable
 
 import format_chat
 import format_messages
@@ -33,10 +34,11 @@ class Say:
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """A tool call; `name` and `arguments` are the client's own."""
+    """A tool call; `name` and `arguments` are the client's own. Arguments that depend on earlier results are a function of the
+    request."""
 
     name: str
-    arguments: dict
+    arguments: dict | Callable[[dict], dict]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +173,7 @@ def play(connection, wire, request):
         return True
     if isinstance(act, Silence):
         time.sleep(act.seconds)
-    call = (act.name, act.arguments) if isinstance(act, Call) else None
+    call = (act.name, act.arguments(body) if callable(act.arguments) else act.arguments) if isinstance(act, Call) else None
     words = getattr(act, "words", "")
     if not body.get("stream"):
         if isinstance(act, Drop):

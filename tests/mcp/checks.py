@@ -5,11 +5,13 @@ import pathlib
 import sys
 
 
-def arguments():
-    """The program under test, and where the clients are installed."""
+def arguments(checkout=False):
+    """The program under test, where the clients are installed, and where the checkout is."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--muninn", required=True)
     parser.add_argument("--installs", required=True, type=pathlib.Path)
+    if checkout:
+        parser.add_argument("--checkout", required=True, type=pathlib.Path)
     return parser.parse_args()
 
 

@@ -23,8 +23,9 @@ const MAX_OF_ONE_FILE: usize = 2;
 /// Maximum number of cited places that are shown.
 const MAX_CITED: usize = 3;
 
-/// The mark in the titles of both sides of an open conflict.
+/// The marks in the titles of both sides of an open conflict, and of an undecided pair.
 const DISPUTED: &str = " (disputed)";
+const PERHAPS_DISPUTED: &str = " (perhaps disputed)";
 
 /// A memory that is relevant for the question.
 pub(crate) struct MemoryCandidate<'a> {
@@ -150,8 +151,10 @@ impl Packer<'_> {
 pub(crate) fn memory_item(memory: &Memory, citations: &Citations<'_>, (score, mut why): (f32, Vec<String>)) -> Item {
     let mut title = memory.title.clone();
     if let Some(contested) = &memory.contested {
-        title.push_str(DISPUTED);
-        why.push(format!("contradicted by {}, see `muninn conflicts`", contested.other));
+        let (mark, relation) =
+            if contested.is_undecided { (PERHAPS_DISPUTED, "may contradict") } else { (DISPUTED, "contradicted by") };
+        title.push_str(mark);
+        why.push(format!("{relation} {}, see `muninn conflicts`", contested.other));
     }
     why.retain(|reason| !reason.is_empty());
     Item {

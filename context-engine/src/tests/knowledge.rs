@@ -66,21 +66,28 @@ fn a_question_about_auth_packs_the_decision_with_its_code() {
 #[test]
 fn a_conflict_is_packed_with_both_sides_or_not_at_all() {
     let learning = |id: &str, text: &str| format!("{{\"id\":\"{id}\",\"type\":\"learning\",\"text\":\"{text}\"}}\n");
-    let main = [
-        learning("1", "Retries of the ledger use jitter"),
-        learning("2", "No jitter there, ever"),
-        "{\"id\":\"C\",\"type\":\"conflict\",\"left\":\"1\",\"right\":\"2\"}\n".to_owned(),
-    ];
-    let repo = Repo::with(&[("src/lib.rs", "fn main() {}\n"), (".muninn/memory/main.jsonl", &main.concat())]);
-    repo.commit("begin", &[]);
-    let engine = repo.ready();
-    let found = ask(&engine, "do retries of the ledger use jitter?");
-    let memories: Vec<_> = found.items.iter().filter(|item| item.kind == ItemKind::Memory).collect();
-    let sources: Vec<_> = memories.iter().map(|item| item.source.as_str()).collect();
-    assert_eq!(sources, ["1", "2"], "{found:?}");
-    for (item, other) in memories.iter().zip(["2", "1"]) {
-        assert!(item.title.ends_with("(disputed)"), "{}", item.title);
-        assert!(item.why.contains(&format!("contradicted by {other}")), "{}", item.why);
+    let found_by = |by: &str| {
+        format!("{{\"id\":\"C{by}\",\"type\":\"conflict\",\"left\":\"1\",\"right\":\"2\",\"by\":\"{by}\"}}\n")
+    };
+    let [rules, model] = ["rules", "model"].map(found_by);
+    for (found_by, mark, relation) in [
+        (model.clone(), " (disputed)", "contradicted by"),
+        (rules.clone(), " (perhaps disputed)", "may contradict"),
+        (rules + &model, " (disputed)", "contradicted by"),
+    ] {
+        let main =
+            [learning("1", "Retries of the ledger use jitter"), learning("2", "No jitter there, ever"), found_by];
+        let repo = Repo::with(&[("src/lib.rs", "fn main() {}\n"), (".muninn/memory/main.jsonl", &main.concat())]);
+        repo.commit("begin", &[]);
+        let engine = repo.ready();
+        let found = ask(&engine, "do retries of the ledger use jitter?");
+        let memories: Vec<_> = found.items.iter().filter(|item| item.kind == ItemKind::Memory).collect();
+        let sources: Vec<_> = memories.iter().map(|item| item.source.as_str()).collect();
+        assert_eq!(sources, ["1", "2"], "{found:?}");
+        for (item, other) in memories.iter().zip(["2", "1"]) {
+            assert!(item.title.ends_with(mark), "{}", item.title);
+            assert!(item.why.contains(&format!("{relation} {other}")), "{}", item.why);
+        }
     }
 }
 

@@ -19,8 +19,8 @@ const MAX_MEMORIES: usize = 50;
 const CONFIDENCE: f64 = 0.7;
 
 /// The instruction to an agent about related memories.
-const LINK: &str = "If the new memory changes or repeats one of `related`, call `link_memory` with `replaces` or `same_as`. \
-                    If both hold, do nothing.";
+const LINK: &str = "If the new memory changes or repeats one of `related`, call `link_memory` with `replaces` or `same_as`, or \
+                    run `muninn link ID --replaces OTHER` or `--same-as OTHER`. If both hold, do nothing.";
 
 fn memory_error(error: MemoryError) -> ToolError {
     let hint = error.hint();

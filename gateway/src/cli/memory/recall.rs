@@ -154,7 +154,10 @@ fn text(recalled: &RecalledMemory) -> String {
     about.extend(memory.branch.as_ref().map(|branch| format!("on {branch}")));
     about.extend(memory.uses.is_retired().then(|| "no longer in prompts, because it was not used".to_owned()));
     let contested = memory.contested.as_ref();
-    about.extend(contested.map(|contested| format!("contradicted by {}", contested.other)));
+    about.extend(contested.map(|contested| {
+        let relation = if contested.is_undecided { "may contradict" } else { "contradicted by" };
+        format!("{relation} {}", contested.other)
+    }));
     let cited = recalled.cites.iter().take(MAX_CITED);
     about.extend(cited.map(|(citation, state)| format!("cites {} ({state})", citation.place())));
     let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };

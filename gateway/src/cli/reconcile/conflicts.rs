@@ -53,7 +53,9 @@ impl Conflicts {
             found.iter().for_each(|view| output::line(&sides::text(view)));
         }
         if !undecided.is_empty() {
-            output::line(&format!("{}; do these still all hold?", plural(undecided.len(), "undecided pair")));
+            let is_pair = undecided.iter().all(|view| view.sides.len() == 2);
+            let question = if is_pair { "do these two still both hold?" } else { "do these still all hold?" };
+            output::line(&format!("{}; {question}", plural(undecided.len(), "undecided pair")));
             undecided.iter().for_each(|view| output::line(&sides::question(view)));
         }
         match views.len() {

@@ -20,7 +20,8 @@ use crate::cli::{CliError, Common, examples, is_confirmed};
 /// Merge what sessions learned into main memory
 ///
 /// Equal statements fold: the newest is recalled, and each fold is listed with its id. Pairs that may contradict each other are
-/// listed for you, an agent or a model to decide. Nothing is committed: review `git diff .muninn`, then commit it. A main.jsonl in which a merge left conflict markers is repaired.
+/// listed for you, an agent or a model to decide. Nothing is committed: review `git diff .muninn`, then commit it. A main.jsonl
+/// in which a merge left conflict markers is repaired.
 #[derive(Args)]
 #[command(after_help = examples(&[
     ("muninn reconcile --dry-run", "Show what would change"),

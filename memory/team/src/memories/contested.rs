@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::conflict_side::ConflictSide;
 use super::memory::Memory;
-use crate::records::{Body, Record, RecordStatus, kinds};
+use crate::records::{Body, RULES, Record, RecordStatus, kinds};
 
 /// The conflicts of all files.
 #[derive(Default)]
@@ -15,13 +15,19 @@ struct ConflictPair {
     conflict: String,
     left: String,
     right: String,
+    is_undecided: bool,
 }
 
 impl ConflictPairs {
     /// Adds a record. Only conflicts have an effect.
     pub(crate) fn take(&mut self, record: &Record) {
-        if let Body::Conflict(kinds::Conflict { left, right, .. }) = &record.body {
-            self.0.push(ConflictPair { conflict: record.id.clone(), left: left.clone(), right: right.clone() });
+        if let Body::Conflict(kinds::Conflict { left, right, by, .. }) = &record.body {
+            self.0.push(ConflictPair {
+                conflict: record.id.clone(),
+                left: left.clone(),
+                right: right.clone(),
+                is_undecided: by == RULES,
+            });
         }
     }
 
@@ -41,14 +47,19 @@ impl ConflictPairs {
         }
         let position = |id: &str| positions.get(status.kept(id)).copied();
         let is_open = |pair: &&ConflictPair| !status.is_settled(&pair.left, &pair.right);
-        let open = self.0.iter().filter(is_open);
-        for pair in open {
+        let (undecided, judged): (Vec<_>, Vec<_>) = self.0.iter().filter(is_open).partition(|pair| pair.is_undecided);
+        // A judge's conflict counts before what rules found.
+        for pair in judged.into_iter().chain(undecided) {
             let (Some(left), Some(right)) = (position(&pair.left), position(&pair.right)) else {
                 continue;
             };
             for (side, other) in [(left, right), (right, left)] {
                 let other = items[other].source.clone();
-                items[side].contested.get_or_insert(ConflictSide { conflict: pair.conflict.clone(), other });
+                items[side].contested.get_or_insert(ConflictSide {
+                    conflict: pair.conflict.clone(),
+                    other,
+                    is_undecided: pair.is_undecided,
+                });
             }
         }
     }
