@@ -63,6 +63,9 @@ struct Labelled {
     a: String,
     b: String,
     label: Label,
+    /// What the second text does to the first, where the pairs name it.
+    #[serde(default)]
+    kind: String,
     /// Whether the pair is held out; absent if no pair is.
     held: Option<bool>,
 }
@@ -121,6 +124,7 @@ fn measure(options: &Options, pairs: &[Labelled]) -> Result<Report> {
         merged_per_1000: queued.merges,
         without_model: model.is_some().then(|| Figures::of(&by_rules)),
         model,
+        asked: asked(pairs, &judged),
         parts: parts(pairs, &judged),
         baselines: baseline::of(pairs, &embedder),
         judge_us: rounded(judge_us),
@@ -129,6 +133,19 @@ fn measure(options: &Options, pairs: &[Labelled]) -> Result<Report> {
 
 fn relation(a: &str, b: &str, tools: &FittedJudge) -> Relation {
     judge(&Claim::of(a), &Claim::of(b), tools).relation
+}
+
+/// The pairs that somebody is asked about, and all, by label and kind.
+fn asked(pairs: &[Labelled], judged: &[(Label, Relation)]) -> BTreeMap<String, [usize; 2]> {
+    let mut counts = BTreeMap::<String, [usize; 2]>::new();
+    for (pair, (label, relation)) in pairs.iter().zip(judged) {
+        let label = format!("{label:?}").to_lowercase();
+        let name = if pair.kind.is_empty() { label } else { format!("{label}: {}", pair.kind) };
+        let count = counts.entry(name).or_default();
+        count[0] += usize::from(matches!(relation, Relation::Contradicts | Relation::Undecided));
+        count[1] += 1;
+    }
+    counts
 }
 
 /// The held-out part and the rest, or two halves by a hash of the id.

@@ -1,5 +1,7 @@
 //! The figures of the pairs benchmark. All shares are from 0 to 1.
 
+use std::collections::BTreeMap;
+
 use muninn_reconcile::ModelReport;
 use muninn_reconcile::judge::Relation;
 use serde::Serialize;
@@ -21,6 +23,8 @@ pub(super) struct Report {
     /// The figures of rules alone, if a model was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) without_model: Option<Figures>,
+    /// By label and kind, the pairs that are undecided or contradict each other, and all.
+    pub(super) asked: BTreeMap<String, [usize; 2]>,
     pub(super) parts: Vec<Part>,
     pub(super) baselines: Baselines,
     pub(super) judge_us: f64,
@@ -74,6 +78,7 @@ pub(super) struct Threshold {
 impl Figures {
     pub(super) fn of(judged: &[(Label, Relation)]) -> Self {
         let merges = |relation: Relation| matches!(relation, Relation::Same | Relation::Refines | Relation::RefinedBy);
+        let is_contrary = |relation: Relation| matches!(relation, Relation::Contradicts | Relation::Undecided);
         let scores = |decides: &dyn Fn(Relation) -> bool, is: fn(Label) -> bool| {
             Scores::of(judged.iter().map(|(label, relation)| (decides(*relation), is(*label))))
         };
@@ -86,7 +91,7 @@ impl Figures {
             n: judged.len(),
             duplicate: scores(&merges, Label::is_duplicate),
             same: scores(&|relation| relation == Relation::Same, Label::is_duplicate),
-            contradiction: scores(&|relation| relation == Relation::Contradicts, contradicts),
+            contradiction: scores(&is_contrary, contradicts),
             wrong_merge_rate: share(wrong, contradictions.len()),
             doubt_rate: share(doubts, judged.len()),
         }
