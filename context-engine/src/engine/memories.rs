@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use muninn_base::with_causes;
-use muninn_recall::{Memories, MemorySources};
+use muninn_recall::{KeptAndChanged, Memories, MemorySources};
 use muninn_team::Store;
 use muninn_team::records::RecordFile;
 
@@ -49,6 +49,14 @@ impl Engine {
     /// Returns the current memory with vectors.
     pub fn current_memories(&self) -> Arc<Memories> {
         self.memories_with_vectors(&self.state())
+    }
+
+    /// The memory as it was read last, by this process or an earlier one, and what has changed since.
+    pub(super) fn kept_and_changed_memories(&self) -> Option<KeptAndChanged> {
+        let cache = self.settings.cache_dir.as_deref();
+        let kept = || Some(Arc::new(Memories::kept(&self.home, self.encoder(), cache?)?));
+        let read = self.state().memories.clone().or_else(kept)?;
+        read.and_changed(&self.home, &self.memory_sources())
     }
 
     /// Returns the current memory. If loading it takes longer than `deadline`, returns the part that is already loaded.

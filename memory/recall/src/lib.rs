@@ -19,6 +19,6 @@ mod summaries;
 mod types;
 mod words;
 
-pub use memories::{Memories, MemoryCounts, Recalled};
+pub use memories::{KeptAndChanged, Memories, MemoryCounts, Recalled};
 pub use options::{IsStale, RecallOptions};
 pub use sources::MemorySources;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use muninn_notebooks::journal;
 use muninn_team::knowledge;
 use muninn_team::memories::{ConflictPairs, LoadedMemories, MemoryKind, answers};
-use muninn_team::records::{Home, MAIN, RecordReferences, Superseded};
+use muninn_team::records::{Home, MAIN, RecordFile, RecordReferences, Superseded};
 use muninn_text::hits::{Hit, Hits};
 use muninn_text::redact::redact;
 
@@ -100,6 +100,11 @@ impl Store {
     /// vectors is accepted too.
     pub(super) fn serves(&self, sources: &MemorySources, embedder: &str) -> bool {
         self.sources == *sources && (embedder.is_empty() || self.embedder == embedder)
+    }
+
+    /// Returns whether the store has a file as it is now.
+    pub(super) fn has(&self, file: &RecordFile, home: &Home) -> bool {
+        file.stamp(home).is_none_or(|stamp| self.stamps.contains(&stamp))
     }
 
     /// Returns whether the sources are unchanged.

@@ -6,7 +6,7 @@ use muninn_base::{RelPath, image};
 use muninn_repo_tools::GlobSet;
 use muninn_team::knowledge;
 use muninn_team::memories::{LoadedMemories, Memory, MemoryKind};
-use muninn_team::records::{Home, MAIN, Record, RecordFile};
+use muninn_team::records::{Home, MAIN, Record, RecordFile, RecordReferences, RecordStatus};
 use muninn_text::embed::{Embedder, STATIC_ID};
 use muninn_text::hits::Hits;
 use muninn_text::lexical::{Bm25, DocId, Tokenizer, question_terms};
@@ -39,6 +39,9 @@ const NEWER_WIDE: usize = 32;
 /// Number of memories that take longer to load than a question should wait.
 const LARGE: usize = 2_000;
 
+/// Maximum size in bytes of changed files that are read alone.
+const MOST_CHANGED: u64 = 1 << 20;
+
 /// The loaded memories.
 #[derive(Clone, Default)]
 pub struct Memories {
@@ -58,6 +61,13 @@ pub struct Memories {
 struct Vectors {
     embedder: Arc<dyn Embedder>,
     rows: Arc<Rows>,
+}
+
+/// Memories of files that are unchanged since they were read, and of files that have changed.
+pub struct KeptAndChanged {
+    pub parts: [Memories; 2],
+    /// The status of records as the changed files have it.
+    pub status: RecordStatus,
 }
 
 /// The number of loaded memories by kind.
@@ -136,6 +146,34 @@ impl Memories {
             }
         };
         Self::from_parts(store, embedder)
+    }
+
+    /// The memories as a cache directory has them, current or not; `None` if it has none with this embedder.
+    pub fn kept(home: &Home, embedder: Option<Arc<dyn Embedder>>, cache: &Path) -> Option<Self> {
+        let kept: Store = image::read(&FORM, cache, home.root()).ok().flatten()?;
+        let id = embedder.as_ref().map_or("", |embedder| embedder.id());
+        (kept.embedder == id).then(|| Self::from_parts(kept, embedder))
+    }
+
+    /// These memories as far as their files are unchanged, and the records that have changed since: enough to find what is similar
+    /// to one statement, in a tenth of the time of reading all files. `None` if much has changed.
+    pub fn and_changed(&self, home: &Home, sources: &MemorySources) -> Option<KeptAndChanged> {
+        let is_same = |file: &RecordFile| self.store.has(file, home);
+        let (same, changed): (Vec<_>, Vec<_>) = sources.records.iter().cloned().partition(is_same);
+        let bytes: u64 = changed.iter().filter_map(|file| file.stamp(home)).map(|stamp| stamp.size).sum();
+        if bytes > MOST_CHANGED {
+            return None;
+        }
+        let loaded: Vec<LoadedMemories> = LoadedMemories::of_files(&changed, home).collect();
+        let mut references = RecordReferences::default();
+        loaded.iter().for_each(|part| references.extend(part.references.clone()));
+        let mut store = Store::from_parts(loaded, RecordSelection::Valid, home.path(MAIN));
+        let embedder = self.vectors.as_ref().map(|vectors| vectors.embedder.clone());
+        if let Some(embedder) = &embedder {
+            store.embed(&Embedding::new(&**embedder, None), &|_, _| true);
+        }
+        let parts = [self.only(&same), Self::from_parts(store, embedder)];
+        Some(KeptAndChanged { parts, status: references.status() })
     }
 
     /// Counts the records, the knowledge pages and the open conflicts.

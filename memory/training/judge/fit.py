@@ -21,7 +21,7 @@ DOCUMENTATION = 0.5
 FOLDS = 8
 FITS = 2
 # The threshold of `decide.rs`.
-UNDECIDED = 0.45
+UNDECIDED = 0.4
 
 
 class Data:

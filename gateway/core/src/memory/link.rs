@@ -31,13 +31,13 @@ pub struct RelatedMemory {
     pub author: Option<String>,
 }
 
-impl From<&Memory> for RelatedMemory {
-    fn from(memory: &Memory) -> RelatedMemory {
+impl From<Memory> for RelatedMemory {
+    fn from(memory: Memory) -> RelatedMemory {
         RelatedMemory {
-            id: memory.source.clone(),
-            text: memory.text.clone(),
+            id: memory.source,
+            text: memory.text,
             date: memory.date.as_ref().map(ToString::to_string),
-            author: memory.author.clone(),
+            author: memory.author,
         }
     }
 }
@@ -48,13 +48,12 @@ impl Workspace {
     pub fn related(&self, statement: &str, id: &str) -> Vec<RelatedMemory> {
         let Some((engine, judge)) = self.engine.as_ref().zip(FittedJudge::shipped().ok()) else { return Vec::new() };
         self.use_embedder();
-        let memories = engine.current_memories();
         let parsed = judge.read(&Claim::of(statement));
         let judged = engine
-            .similar(&memories, statement, id)
+            .similar(statement, id)
             .into_iter()
             .map(|memory| (compare(&judge.read(&Claim::of(memory.statement())), &parsed, &judge), memory));
-        let mut related: Vec<(Judgement, &Memory)> = judged.filter(|(judged, _)| judged.is_question()).collect();
+        let mut related: Vec<(Judgement, Memory)> = judged.filter(|(judged, _)| judged.is_question()).collect();
         related.sort_by(|(one, _), (other, _)| other.related.total_cmp(&one.related));
         related.into_iter().take(MOST_RELATED).map(|(_, memory)| RelatedMemory::from(memory)).collect()
     }

@@ -39,6 +39,36 @@ fn changed_document_is_reloaded() {
 }
 
 #[test]
+fn kept_memories_and_changed_files_have_what_a_reload_has() {
+    let line = |n: usize| format!("{{\"id\":\"{n:05}\",\"type\":\"learning\",\"text\":\"word{n} filler\"}}\n");
+    let repo = Fixture::with(&[(MAIN, &(0..WORTH_KEEPING).map(line).collect::<String>())]);
+    let (home, cache) = (repo.home(), tempfile::tempdir().unwrap());
+    let kept = || Memories::kept(&home, None, cache.path());
+    assert!(kept().is_none());
+    let mut files = main_alone();
+    Memories::load_from(&home, &files.clone().into(), None, Some(cache.path()));
+    let segment = format!("{SESSIONS}/session_late.0.jsonl");
+    let decision = "{\"id\":\"D\",\"ts\":\"t\",\"type\":\"decision\",\"keep\":[\"90000\"],\"drop\":[\"00007\"]}\n";
+    repo.write(&segment, (line(90_000) + decision).as_bytes());
+    files.push(RecordFile::Home(RelPath::new(&segment).unwrap()));
+    let sources = MemorySources::from(files);
+    let KeptAndChanged { parts: [old, new], status } = kept().unwrap().and_changed(&home, &sources).unwrap();
+    let found = |memories: &Memories, question: &str| -> Vec<String> {
+        let found = memories.recall(question, &RecallOptions::default());
+        found.iter().map(|one| memories.get(one.doc).unwrap().source.clone()).collect()
+    };
+    assert_eq!(found(&old, "word8"), ["00008"]);
+    assert_eq!(found(&new, "word90000"), ["90000"]);
+    assert!(status.is_gone("00007") && !status.is_gone("00008"));
+    // A file that has changed is read again, and no longer counts as it was.
+    repo.write(MAIN, line(3).as_bytes());
+    let KeptAndChanged { parts: [old, new], .. } = kept().unwrap().and_changed(&home, &sources).unwrap();
+    assert_eq!((found(&old, "word8"), found(&new, "word3")), (vec![], vec!["00003".to_owned()]));
+    repo.write(MAIN, &vec![b'\n'; MOST_CHANGED as usize]);
+    assert!(kept().unwrap().and_changed(&home, &sources).is_none(), "much has changed");
+}
+
+#[test]
 fn records_of_segments_are_recalled_once_and_pruned_ones_never() {
     let repo = Fixture::with(&[("a.txt", "x"), (MAIN, "")]);
     let line = |id: &str| {

@@ -6,7 +6,7 @@ use super::kind::{Kind, Token};
 use super::{FittedJudge, Judgement, ParsedText, Relation};
 
 /// The probability of a contradiction from which a pair is worth somebody's look.
-pub(super) const UNDECIDED: f32 = 0.45;
+pub(super) const UNDECIDED: f32 = 0.4;
 
 /// A claim's whole text and its main clause, without the reason: a changed decision usually has another one.
 #[derive(Clone, Copy)]

@@ -1,4 +1,5 @@
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
 
@@ -6,11 +7,11 @@ use super::super::text::{line_before, run_before, starts_fresh, token_end};
 use super::shape::Shape;
 use super::{clouds, forges, formats, models, services};
 
-/// A compiled shape.
+/// A shape with its pattern.
 pub(crate) struct Rule {
     shape: &'static Shape,
-    pattern: Regex,
-    has_group: bool,
+    /// The pattern, which is compiled when the first text needs it: compiling all of them takes longer than a short command.
+    pattern: OnceLock<Option<Regex>>,
 }
 
 /// The result of a rule at one position.
@@ -24,15 +25,17 @@ pub(crate) struct RuleMatch {
 impl Rule {
     /// All rules, narrower ones first.
     pub(crate) fn all() -> Vec<Rule> {
-        SHAPES.iter().copied().flatten().filter_map(Rule::new).collect()
+        let rule = |shape: &'static Shape| Rule { shape, pattern: OnceLock::new() };
+        SHAPES.iter().copied().flatten().map(rule).collect()
     }
 
     /// `None` for an invalid pattern, which a test excludes.
-    fn new(shape: &'static Shape) -> Option<Rule> {
-        let pattern =
-            RegexBuilder::new(&format!(r"\A(?:{})", shape.tail)).unicode(false).size_limit(1 << 21).build().ok()?;
-        let has_group = pattern.capture_names().flatten().any(|name| name == "secret");
-        Some(Rule { shape, pattern, has_group })
+    fn pattern(&self) -> Option<&Regex> {
+        let compiled = || {
+            let pattern = format!(r"\A(?:{})", self.shape.tail);
+            RegexBuilder::new(&pattern).unicode(false).size_limit(1 << 21).build().ok()
+        };
+        self.pattern.get_or_init(compiled).as_ref()
     }
 
     pub(crate) fn kind(&self) -> &'static str {
@@ -57,18 +60,20 @@ impl Rule {
         }
         let from = if is_inner { start } else { at.end };
         let rest = &text[from..];
-        let (end, secret) = if self.has_group {
-            let captures = self.pattern.captures(rest)?;
+        let pattern = self.pattern()?;
+        let has_group = shape.tail.contains("<secret>");
+        let (end, secret) = if has_group {
+            let captures = pattern.captures(rest)?;
             let secret = captures.name("secret")?;
             (captures.get(0)?.end(), from + secret.start()..from + secret.end())
         } else {
-            let end = self.pattern.find(rest)?.end();
+            let end = pattern.find(rest)?.end();
             let is_closed = shape.tail.ends_with(r"\b");
             let stop = if is_closed { from + end } else { token_end(text, from + end) };
             (end, start..stop)
         };
         // Without the literal, which would distort the check.
-        let drawn = if self.has_group || is_inner { secret.clone() } else { at.end..secret.end };
+        let drawn = if has_group || is_inner { secret.clone() } else { at.end..secret.end };
         let is_secret = !(shape.refused)(&text[drawn]);
         Some(RuleMatch { end: secret.end.max(from + end), secret: is_secret.then_some(secret) })
     }
@@ -82,7 +87,10 @@ mod tests {
 
     #[test]
     fn every_shape_compiles() {
-        assert_eq!(Rule::all().len(), SHAPES.iter().map(|shapes| shapes.len()).sum::<usize>());
+        for rule in Rule::all() {
+            let group = rule.pattern().unwrap().capture_names().flatten().any(|name| name == "secret");
+            assert_eq!(group, rule.shape.tail.contains("<secret>"), "{}", rule.kind());
+        }
     }
 
     #[test]
