@@ -55,7 +55,7 @@ impl Engine {
     pub(super) fn kept_and_changed_memories(&self) -> Option<KeptAndChanged> {
         let cache = self.settings.cache_dir.as_deref();
         let kept = || Some(Arc::new(Memories::kept(&self.home, self.encoder(), cache?)?));
-        let read = self.state().memories.clone().or_else(kept)?;
+        let read = self.state().memories.or_else(kept)?;
         read.and_changed(&self.home, &self.memory_sources())
     }
 
