@@ -16,10 +16,11 @@ use super::{BackendConfig, ConfigError};
 /// and shorter than a lunch break.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
-/// The default timeout of an answer about a batch of pairs. A user waits for it, and a small machine generates slowly.
-/// The limits of the model that reconciles, where the configuration sets none.
+/// The default limits of the model that reconciles.
 const RUN_TOKENS: u32 = 200_000;
 const RECONCILER_ANSWER_TOKENS: u32 = 2_048;
+
+/// The default timeout of an answer about a batch of pairs. A user waits for it, and a small machine generates slowly.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The default size limit of main memory. It holds over a hundred thousand records, which are recalled in milliseconds.

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use muninn_base::ids::{self, IdError};
-use muninn_team::records::{Body, Decision, Home, MAIN, RULES, Record, RecordStatus, WithdrawnRecords, kinds};
+use muninn_team::records::{Body, Decision, Home, MAIN, Record, RecordStatus, WithdrawnRecords, kinds};
 use serde::Serialize;
 use serde_json::Number;
 
@@ -47,7 +47,7 @@ pub enum ConflictState {
 
 impl OpenConflict {
     pub fn state(&self) -> ConflictState {
-        let is_judged = |pair: &Record| matches!(&pair.body, Body::Conflict(kinds::Conflict { by, certainty: None, .. }) if by != RULES);
+        let is_judged = |pair: &Record| matches!(&pair.body, Body::Conflict(conflict) if conflict.is_judged());
         match () {
             () if !self.split.is_empty() => ConflictState::Split,
             () if self.pairs.iter().any(is_judged) => ConflictState::Conflict,

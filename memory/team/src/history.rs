@@ -192,8 +192,8 @@ fn event(record: &Record) -> Option<HistoryEvent> {
         Body::Distinct(kinds::Distinct { left, right, by, reason }) => {
             (Some(by.clone()), format!("{left} and {right} are both true: {reason}"))
         }
-        Body::Conflict(kinds::Conflict { left, right, by, reason, .. }) => {
-            let may = if by == RULES { "may " } else { "" };
+        Body::Conflict(conflict @ kinds::Conflict { left, right, by, reason, .. }) => {
+            let may = if conflict.is_judged() { "" } else { "may " };
             (Some(by.clone()), format!("{left} and {right} {may}contradict each other: {reason}"))
         }
         Body::Supersedes(kinds::Supersedes { older, newer, reason, .. }) => {

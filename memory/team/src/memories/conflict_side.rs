@@ -7,7 +7,6 @@ pub struct ConflictSide {
     pub conflict: String,
     /// The source of the memory on the other side.
     pub other: String,
-    /// Whether only rules say that the two may contradict each other.
-    #[serde(default)]
+    /// Whether nobody but rules says that the two contradict each other.
     pub is_undecided: bool,
 }

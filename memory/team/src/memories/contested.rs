@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::conflict_side::ConflictSide;
 use super::memory::Memory;
-use crate::records::{Body, RULES, Record, RecordStatus, kinds};
+use crate::records::{Body, Record, RecordStatus};
 
 /// The conflicts of all files.
 #[derive(Default)]
@@ -21,12 +21,12 @@ struct ConflictPair {
 impl ConflictPairs {
     /// Adds a record. Only conflicts have an effect.
     pub(crate) fn take(&mut self, record: &Record) {
-        if let Body::Conflict(kinds::Conflict { left, right, by, .. }) = &record.body {
+        if let Body::Conflict(conflict) = &record.body {
             self.0.push(ConflictPair {
                 conflict: record.id.clone(),
-                left: left.clone(),
-                right: right.clone(),
-                is_undecided: by == RULES,
+                left: conflict.left.clone(),
+                right: conflict.right.clone(),
+                is_undecided: !conflict.is_judged(),
             });
         }
     }

@@ -61,6 +61,14 @@ fn is_empty<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+impl Conflict {
+    /// Returns whether a model or an agent says that its sides contradict each other. Otherwise they are an undecided pair: rules
+    /// found it, or whoever was asked is unsure.
+    pub fn is_judged(&self) -> bool {
+        self.by != RULES && self.certainty.is_none()
+    }
+}
+
 kinds! {
     /// Files that were relevant to a question.
     "context_hit" => ContextHit {
