@@ -83,7 +83,7 @@ impl Positions {
         if name.as_deref() == Some(ELSEWHERE) {
             return Err(self.failed("HEAD", io::Error::other("its format changed, or is unknown")));
         }
-        let commit = self.find(name.as_deref().unwrap_or("HEAD"))?;
+        let commit = self.object(name.as_deref().unwrap_or("HEAD")).map_err(|error| self.failed("HEAD", error))?;
         Ok(Head { name, commit })
     }
 
@@ -92,14 +92,19 @@ impl Positions {
         if let Some(table) = &self.table {
             return Ok(table.find(name));
         }
-        let Some(mut found) = self.file(name)? else { return Ok(None) };
+        self.object(name).map_err(|error| self.failed(name, error))
+    }
+
+    /// The object to which a reference leads that is a file.
+    fn object(&self, name: &str) -> Result<Option<gix::ObjectId>, gix::Error> {
+        let Some(mut found) = self.files.try_find(name)? else { return Ok(None) };
         for _ in 0..DEPTH {
             match found.follow(&self.files) {
-                Some(next) => found = next.map_err(|error| self.failed(name, error))?,
+                Some(next) => found = next?,
                 None => return Ok(Some(found.target.id().to_owned())),
             }
         }
-        Err(self.failed(name, io::Error::other("it follows too many symbolic references")))
+        Err(gix::Error::from_error(io::Error::other("it follows too many symbolic references")))
     }
 
     /// Returns the symbolic reference's target, by its full name; `None` if it does not exist or is not symbolic.
