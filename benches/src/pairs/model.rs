@@ -115,8 +115,14 @@ mod tests {
 
     #[test]
     fn scripted_decisions_arrive_over_the_socket() {
-        let pair =
-            |a: &str, b: &str, label| Labelled { id: String::new(), a: a.into(), b: b.into(), label, held: None };
+        let pair = |a: &str, b: &str, label| Labelled {
+            id: String::new(),
+            a: a.into(),
+            b: b.into(),
+            label,
+            kind: String::new(),
+            held: None,
+        };
         let pairs = [
             pair(
                 "The parser does not cache tokens but it caches trees.",
