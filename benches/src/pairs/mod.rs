@@ -63,7 +63,7 @@ struct Labelled {
     a: String,
     b: String,
     label: Label,
-    /// What the second text does to the first, where the pairs name it.
+    /// The relation of the second text to the first, such as `changed`; empty if the file has none.
     #[serde(default)]
     kind: String,
     /// Whether the pair is held out; absent if no pair is.

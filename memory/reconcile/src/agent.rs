@@ -70,7 +70,7 @@ fn with_undecided<T>(home: &Home, read: impl FnOnce(&Undecided<'_>) -> T) -> Res
     Ok(read(&Undecided::of(&withdrawn.shown(&main))))
 }
 
-/// What the undecided pairs would cost a model.
+/// The estimated cost of a request to a model about all undecided pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UndecidedCost {
     pub pairs: usize,

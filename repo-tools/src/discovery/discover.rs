@@ -2,7 +2,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::{DiscoverError, FormatError};
-use super::format::{RefStorage, RepositoryFormat};
+use super::format::RepositoryFormat;
 use super::git_dir::{DotGit, common_dir, is_git_dir};
 use super::ownership;
 use crate::git_metadata::{GitMetadataError, check_git_files, check_git_trees};
@@ -26,7 +26,6 @@ pub(crate) struct GitDir {
     /// The directory that all worktrees of the repository share.
     pub(crate) common_dir: PathBuf,
     pub(crate) object_hash: gix::hash::Kind,
-    pub(crate) ref_storage: RefStorage,
 }
 
 /// A git directory, and where it was found.
@@ -100,7 +99,7 @@ impl GitDir {
         let path = path.canonicalize().map_err(|source| not_found(path, source))?;
         let common_dir = common_dir(&path).map_err(|source| not_found(&path.join("commondir"), source))?;
         let format = RepositoryFormat::read(&common_dir, &path).map_err(|error| error.at(&path))?;
-        let git = Self { path, common_dir, object_hash: format.object_hash, ref_storage: format.ref_storage };
+        let git = Self { path, common_dir, object_hash: format.object_hash };
         Ok((git, format))
     }
 
