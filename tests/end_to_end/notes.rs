@@ -321,6 +321,8 @@ fn questions_are_added_to_a_note_that_nobody_finds() {
     let found = recalled(&[question]);
     assert!(fits(&found[0]) && found[0]["answers"] == json!([question]), "{found:?}");
     assert_eq!(recalled(&["--unasked"]).len(), 2);
+    let unasked = recalled(&["--unasked", "--limit", "1", question]);
+    assert!(unasked.len() == 1 && !fits(&unasked[0]), "the best answer has a question: {unasked:?}");
     for number in 0..9 {
         add(&format!("Who repairs invoice {number}?"));
     }

@@ -71,7 +71,7 @@ pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &Fitt
     };
     Ok(Queued {
         conflicts: per_1000(|relation| matches!(relation, Relation::Contradicts | Relation::Undecided)),
-        merges: per_1000(|relation| matches!(relation, Relation::Same | Relation::Refines | Relation::RefinedBy)),
+        merges: per_1000(|relation| matches!(relation, Relation::Same | Relation::Refines)),
     })
 }
 

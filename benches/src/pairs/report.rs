@@ -77,7 +77,7 @@ pub(super) struct Threshold {
 
 impl Figures {
     pub(super) fn of(judged: &[(Label, Relation)]) -> Self {
-        let merges = |relation: Relation| matches!(relation, Relation::Same | Relation::Refines | Relation::RefinedBy);
+        let merges = |relation: Relation| matches!(relation, Relation::Same | Relation::Refines);
         let is_contrary = |relation: Relation| matches!(relation, Relation::Contradicts | Relation::Undecided);
         let scores = |decides: &dyn Fn(Relation) -> bool, is: fn(Label) -> bool| {
             Scores::of(judged.iter().map(|(label, relation)| (decides(*relation), is(*label))))
@@ -138,9 +138,9 @@ mod tests {
         let figures = Figures::of(&[
             (Label::Duplicate, Relation::Same),
             (Label::Entailment, Relation::Refines),
-            (Label::Entailment, Relation::RefinedBy),
+            (Label::Entailment, Relation::Refines),
             (Label::Neutral, Relation::Same),
-            (Label::Contradiction, Relation::RefinedBy),
+            (Label::Contradiction, Relation::Refines),
             (Label::Contradiction, Relation::Contradicts),
             (Label::Neutral, Relation::Undecided),
             (Label::Neutral, Relation::Unrelated),

@@ -197,7 +197,7 @@ impl AgentDecisions {
     fn count(&mut self, verdict: &ModelVerdict) {
         let counter = match verdict.relation {
             Relation::Same => &mut self.duplicates,
-            Relation::Unrelated | Relation::Refines | Relation::RefinedBy => &mut self.both,
+            Relation::Unrelated | Relation::Refines => &mut self.both,
             Relation::Contradicts if verdict.newer_holds => &mut self.replaced,
             Relation::Contradicts => &mut self.conflicts,
             Relation::Undecided => &mut self.unsure,

@@ -166,7 +166,7 @@ impl<'a> Pair<'a> {
         let says_nothing = match decision.relation {
             Relation::Same | Relation::Contradicts => false,
             Relation::Undecided => !decision.is_vetoed,
-            Relation::Unrelated | Relation::Refines | Relation::RefinedBy => true,
+            Relation::Unrelated | Relation::Refines => true,
         };
         (is_undecided || !says_nothing).then(|| self.by_judge(decision, judgement, by))
     }
@@ -179,7 +179,7 @@ impl<'a> Pair<'a> {
             Relation::Same => self.same(by, reason),
             Relation::Contradicts => self.conflict(by, reason, proposal(self.older, self.newer, rules.is_value), None),
             Relation::Undecided => self.conflict(by, reason, None, Some(rules.certainty)),
-            Relation::Unrelated | Relation::Refines | Relation::RefinedBy => self.distinct(by, reason),
+            Relation::Unrelated | Relation::Refines => self.distinct(by, reason),
         }
     }
 

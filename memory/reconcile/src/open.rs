@@ -47,7 +47,6 @@ pub enum ConflictState {
 
 impl OpenConflict {
     pub fn state(&self) -> ConflictState {
-        let is_judged = |pair: &Record| matches!(&pair.body, Body::Conflict(conflict) if conflict.is_judged());
         match () {
             () if !self.split.is_empty() => ConflictState::Split,
             () if self.pairs.iter().any(is_judged) => ConflictState::Conflict,
@@ -92,7 +91,7 @@ pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> 
 /// The open conflicts of main's records, which are sorted by id.
 pub(super) fn open_among(main: &[&Record]) -> Vec<OpenConflict> {
     let status = RecordStatus::of(main.iter().copied());
-    let mut open: Vec<OpenConflict> = undecided(main, &status).chain(split(main, &status)).collect();
+    let mut open: Vec<OpenConflict> = unresolved(main, &status).chain(split(main, &status)).collect();
     open.sort_by(OpenConflict::order);
     open
 }
@@ -111,7 +110,7 @@ fn split(main: &[&Record], status: &RecordStatus) -> impl Iterator<Item = OpenCo
 }
 
 /// The conflicts that nobody has decided.
-fn undecided(main: &[&Record], status: &RecordStatus) -> impl Iterator<Item = OpenConflict> {
+fn unresolved(main: &[&Record], status: &RecordStatus) -> impl Iterator<Item = OpenConflict> {
     let pairs = open_pairs(main);
     // A side is shown by the duplicate that recall returns, which is the newest.
     let mut by_kept: BTreeMap<&str, &Record> = BTreeMap::new();
@@ -160,7 +159,8 @@ fn proposal(pairs: &[Record], sides: &[Record], status: &RecordStatus) -> Option
 
 /// The sides and the pairs of each conflict: pairs that share a side are of one conflict, which has at most
 /// [`MOST_SIDES`] sides. A pair between two conflicts that are too large to be one is listed with the first, and remains
-/// open if a person keeps both of its records.
+/// open if a person keeps both of its records. Undecided pairs without a circle are listed alone: their records need not have
+/// one subject.
 fn grouped(pairs: Vec<Record>, status: &RecordStatus) -> Vec<(BTreeSet<String>, Vec<Record>)> {
     let mut group_of: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<(BTreeSet<String>, Vec<Record>)> = Vec::new();
@@ -197,5 +197,55 @@ fn grouped(pairs: Vec<Record>, status: &RecordStatus) -> Vec<(BTreeSet<String>, 
         pairs.sort_by(|one, other| one.id.cmp(&other.id));
         (sides, pairs)
     });
-    sorted.filter(|(_, pairs)| !pairs.is_empty()).collect()
+    let alone = |(sides, pairs): (BTreeSet<String>, Vec<Record>)| {
+        if pairs.len() >= sides.len() || pairs.iter().any(is_judged) {
+            return vec![(sides, pairs)];
+        }
+        let of_pair = |pair: Record| {
+            let (left, right) = pair.sides()?;
+            Some(([left, right].map(|id| status.kept(id).to_owned()).into(), vec![pair]))
+        };
+        pairs.into_iter().filter_map(of_pair).collect()
+    };
+    sorted.filter(|(_, pairs)| !pairs.is_empty()).flat_map(alone).collect()
+}
+
+/// Returns whether a judge said that the sides of a pair contradict each other.
+fn is_judged(pair: &Record) -> bool {
+    matches!(&pair.body, Body::Conflict(conflict) if conflict.is_judged())
+}
+
+#[cfg(test)]
+mod tests {
+    use muninn_team::records::RULES;
+
+    use super::*;
+
+    #[test]
+    fn undecided_pairs_without_a_circle_are_listed_alone() {
+        let learning = |id: &str| {
+            let line =
+                format!(r#"{{"id":"{id}","ts":"2026-01-01T00:00:0{id}Z","type":"learning","text":"claim {id}"}}"#);
+            Record::parse(&line).unwrap()
+        };
+        let conflict = |left: &str, right: &str, by: &str| {
+            let certainty = (by == RULES).then(|| 1.into());
+            let (one, other) = (left.to_owned(), right.to_owned());
+            let body = kinds::Conflict { left: one, right: other, by: by.to_owned(), certainty, ..Default::default() };
+            Record::derived(Body::Conflict(body), &[left, right], &"2026-01-01T00:00:09Z".into())
+        };
+        for (by, pairs, expected) in [
+            (RULES, &["12", "23"][..], &["12", "23"][..]),
+            (RULES, &["12", "23", "13"], &["123"]),
+            ("a model", &["12", "23"], &["123"]),
+        ] {
+            let mut main: Vec<Record> = ["1", "2", "3"].map(learning).into();
+            main.extend(pairs.iter().map(|pair| conflict(&pair[..1], &pair[1..], by)));
+            let open = open_among(&main.iter().collect::<Vec<_>>());
+            let sides = |open: &OpenConflict| open.sides.iter().map(|side| side.id.as_str()).collect::<String>();
+            let mut found: Vec<String> = open.iter().map(sides).collect();
+            found.sort();
+            assert_eq!(found, expected);
+        }
+    }
 }

@@ -30,7 +30,7 @@ impl<'a> Verdict<'a> {
     /// Returns whether the verdict on the pair can result in a record.
     pub(super) fn matters(&self) -> bool {
         let relation = self.judgement.relation;
-        let is_nothing = matches!(relation, Relation::Unrelated | Relation::Refines | Relation::RefinedBy);
+        let is_nothing = matches!(relation, Relation::Unrelated | Relation::Refines);
         !is_nothing || self.is_open()
     }
 

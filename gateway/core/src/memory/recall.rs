@@ -144,7 +144,7 @@ impl Workspace {
     ) -> Result<Found, MemoryError> {
         let certain = |recalled: Recalled| (recalled, Fit::Likely);
         let question = query.question.as_deref().map(str::trim).filter(|question| !question.is_empty());
-        let mut found = match question {
+        let mut found: Vec<_> = match question {
             None => memories.newest(options).into_iter().map(certain).collect(),
             Some(text) => {
                 if is_id(text)
@@ -158,12 +158,7 @@ impl Workspace {
                 }
                 match named(memories, text, options)? {
                     Some(named) => vec![certain(named)],
-                    None => {
-                        let mut found = engine.recall(memories, text, options);
-                        let fitting = found.iter().filter(|(_, fit)| *fit == Fit::Likely).count();
-                        found.truncate(fitting + NEAREST);
-                        found
-                    }
+                    None => engine.recall(memories, text, options),
                 }
             }
         };
@@ -174,6 +169,8 @@ impl Workspace {
             };
             memories.get(recalled.doc).is_some_and(is_wanted)
         });
+        let fitting = found.iter().filter(|(_, fit)| *fit == Fit::Likely).count();
+        found.truncate(fitting + NEAREST);
         Ok(Found { memories: Arc::clone(memories), recalled: found })
     }
 }

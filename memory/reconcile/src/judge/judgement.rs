@@ -10,10 +10,8 @@ use super::trees::Forest;
 pub enum Relation {
     /// Duplicates.
     Same,
-    /// The first says all that the second says, and more.
+    /// One says all that the other says, and more. Only a model says so.
     Refines,
-    /// The second says all that the first says, and more.
-    RefinedBy,
     /// They contradict each other, whichever is newer. Only a model says so.
     Contradicts,
     /// They may contradict each other: somebody with judgement should decide.

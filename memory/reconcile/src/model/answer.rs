@@ -86,7 +86,6 @@ impl From<RelationWord> for Relation {
     fn from(word: RelationWord) -> Self {
         match word {
             RelationWord::Same => Self::Same,
-            // The direction does not matter, because both claims are kept.
             RelationWord::Refines => Self::Refines,
             RelationWord::Contradicts | RelationWord::Replaced => Self::Contradicts,
             RelationWord::Unrelated => Self::Unrelated,

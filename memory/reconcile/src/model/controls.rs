@@ -62,7 +62,7 @@ impl Control {
         match self.expected {
             Contradiction => matches!(relation, Relation::Contradicts | Relation::Undecided),
             Duplicate => {
-                matches!(relation, Relation::Same | Relation::Refines | Relation::RefinedBy | Relation::Undecided)
+                matches!(relation, Relation::Same | Relation::Refines | Relation::Undecided)
             }
         }
     }
