@@ -18,10 +18,12 @@ import cache_proof
 import forwarding
 from checks import Checks
 from children import MODEL, stand, wait_for
-from fixture import QUESTIONS, make_repository, worktree_state
+from fixture import QUESTIONS, git, make_repository, worktree_state
 from network import raise_loopback
 
 ASK_SECONDS = 240
+# Two people's statements of which rules cannot say whether both hold.
+NOTES = ["Windows builds use the msvc toolchain", "Windows builds use the gnu toolchain"]
 
 
 def check_ask(checks, place):
@@ -45,6 +47,35 @@ def check_ask(checks, place):
     marks = [item.pop("used", None) for item in stored] + [item.pop("edited", None) for item in stored]
     checks.equal("ask: why shows the same receipt", stored, receipt["items"])
     checks.check("ask: the answer's citations are marked", all(isinstance(mark, bool) for mark in marks), marks)
+
+
+def commit(place, message):
+    git(place.root, "add", "-A")
+    git(place.root, "commit", "-q", "-m", message)
+
+
+def check_reconciling(checks, place):
+    """A real model is asked about an undecided pair. It is too small to judge: what counts is that nothing is lost."""
+    checks.equal("reconcile: initialised", place.command("init", "--memory", "repo", "--root", str(place.root)).returncode, 0)
+    commit(place, "init")
+    for number, note in enumerate(NOTES):
+        git(place.root, "checkout", "-q", "-b", f"note-{number}", "main")
+        done = place.command("remember", note, "--root", str(place.root))
+        checks.equal(f"reconcile: note {number} is remembered", done.returncode, 0)
+        commit(place, note)
+    git(place.root, "checkout", "-q", "main")
+    for number in range(len(NOTES)):
+        git(place.root, "merge", "-q", "--no-edit", f"note-{number}")
+    done = place.command("reconcile", "--json", "--root", str(place.root), seconds=ASK_SECONDS)
+    checks.equal("reconcile: exit status", done.returncode, 0)
+    asked = json.loads(done.stdout)["asked"]
+    checks.check("reconcile: the model was asked about the pair", asked["open"] == 1 and asked["input"] > 0, asked)
+    print(f"     the model's part: {json.dumps(asked)}")
+    main = [json.loads(line) for line in (place.root / ".muninn/memory/main.jsonl").read_text().splitlines()]
+    checks.equal("reconcile: both notes are in main", sorted(r["text"] for r in main if r["type"] == "learning"), sorted(NOTES))
+    decided = [record for record in main if record["type"] != "learning"]
+    checks.check("reconcile: a decision names the model or rules", all(
+        record["by"] in ("rules", f"model:llama/{MODEL}") for record in decided), decided)
 
 
 def check_after(checks, place, before, root):
@@ -75,6 +106,10 @@ def run_stage(checks, work, muninn):
                 group(checks, place)
         with checks.group("afterwards", place.log):
             check_after(checks, place, before, root)
+    notes = common | {"root": make_repository(work / "notes")}
+    model = f'[memory.reconciler]\nbackend = "llama"\nmodel = "{MODEL}"\n'
+    with stand("reconciling", more=model, **notes) as place, checks.group("reconciling", place.log):
+        check_reconciling(checks, place)
     cache_proof.prove(checks, **common)
 
 
