@@ -2,9 +2,7 @@
 //! merged.
 //!
 //! The product's rules judge labelled pairs of sentences, and its recall has to find the other sentence of a pair first.
-//! The baseline decides by similarity alone.
 
-mod baseline;
 mod blocking;
 mod model;
 mod report;
@@ -18,12 +16,10 @@ use anyhow::Result;
 use clap::Parser;
 use muninn_reconcile::judge::{Claim, FittedJudge, Relation, judge};
 use muninn_text::embed::StaticVectors;
-use muninn_text::fnv;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::model::Script;
-use self::report::{Figures, Part, Report};
+use self::report::{Figures, Report};
 use crate::harness::stats::rounded;
 use crate::harness::{json_lines, progress};
 
@@ -31,21 +27,15 @@ use crate::harness::{json_lines, progress};
 #[derive(Debug, Clone, Parser)]
 #[command(name = "pairs")]
 pub(crate) struct Options {
-    /// Labelled pairs: `id`, `a`, `b`, `label`, and `held` where some were held back.
+    /// Labelled pairs: `a`, `b`, `label` and `kind`.
     #[arg(long, value_name = "FILE")]
     pairs: PathBuf,
     /// Write the features of each pair to this file, a JSON object a line, and measure nothing. The judge is fitted to
     /// them.
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
-    /// By rules alone.
-    #[arg(long, conflicts_with_all = ["script", "backend"])]
-    no_llm: bool,
-    /// The scripted model, at a socket, that is asked about what rules leave open.
-    #[arg(long, value_name = "NAME", value_enum, default_value_t = Script::Labels)]
-    script: Script,
-    /// Ask the model of this server, which speaks chat completions, instead of a script.
-    #[arg(long, value_name = "URL", conflicts_with = "script")]
+    /// Ask the model of this server, which speaks chat completions, about what rules leave open.
+    #[arg(long, value_name = "URL")]
     backend: Option<String>,
     /// The name of --backend's model.
     #[arg(long, value_name = "NAME", default_value = "default")]
@@ -58,16 +48,12 @@ pub(crate) struct Options {
 /// Two sentences with the relation of the first to the second.
 #[derive(Debug, Clone, Deserialize)]
 struct Labelled {
-    #[serde(default)]
-    id: String,
     a: String,
     b: String,
     label: Label,
     /// The relation of the second text to the first, such as `changed`; empty if the file has none.
     #[serde(default)]
     kind: String,
-    /// Whether the pair is held out; absent if no pair is.
-    held: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -107,15 +93,16 @@ fn measure(options: &Options, pairs: &[Labelled]) -> Result<Report> {
         pairs.iter().map(|pair| (pair.label, relation(&pair.a, &pair.b, &tools))).collect();
     let judge_us = started.elapsed().as_secs_f64() * 1e6 / pairs.len() as f64;
     progress(&format!("{} pairs judged", pairs.len()));
-    let (judged, model) = if options.no_llm {
-        (by_rules.clone(), None)
-    } else {
-        let (judged, asked) = model::asked(options, pairs, &tools)?;
-        (judged, Some(asked))
+    let (judged, model) = match &options.backend {
+        None => (by_rules.clone(), None),
+        Some(url) => {
+            let (judged, asked) = model::asked(url, options, pairs, &tools)?;
+            (judged, Some(asked))
+        }
     };
     let blocking = blocking::recall(pairs, embedder.clone(), &tools)?;
     progress("recalled the sentences of all pairs");
-    let queued = blocking::judged(&unrelated()?, embedder.clone(), &tools)?;
+    let queued = blocking::judged(&unrelated()?, embedder, &tools)?;
     Ok(Report {
         all: Figures::of(&judged),
         blocking_recall20: blocking.chosen,
@@ -125,8 +112,6 @@ fn measure(options: &Options, pairs: &[Labelled]) -> Result<Report> {
         without_model: model.is_some().then(|| Figures::of(&by_rules)),
         model,
         asked: asked(pairs, &judged),
-        parts: parts(pairs, &judged),
-        baselines: baseline::of(pairs, &embedder),
         judge_us: rounded(judge_us),
     })
 }
@@ -146,22 +131,6 @@ fn asked(pairs: &[Labelled], judged: &[(Label, Relation)]) -> BTreeMap<String, [
         count[1] += 1;
     }
     counts
-}
-
-/// The held-out part and the rest, or two halves by a hash of the id.
-fn parts(pairs: &[Labelled], judged: &[(Label, Relation)]) -> Vec<Part> {
-    let names = if pairs.iter().any(|pair| pair.held.is_some()) { ["tuned", "held"] } else { ["even", "odd"] };
-    let mut parts = [Vec::new(), Vec::new()];
-    for (pair, judged) in pairs.iter().zip(judged) {
-        parts[usize::from(pair.held.unwrap_or_else(|| hash(&pair.id) % 2 == 1))].push(*judged);
-    }
-    names.into_iter().zip(parts).map(|(name, judged)| Part { name, figures: Figures::of(&judged) }).collect()
-}
-
-/// FNV-1a, folded, because its lowest bit alone is only the parity of the letters.
-fn hash(text: &str) -> u32 {
-    let hash = fnv::hash32(text.bytes());
-    hash ^ hash >> 16
 }
 
 #[derive(Deserialize)]

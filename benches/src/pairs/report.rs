@@ -25,16 +25,7 @@ pub(super) struct Report {
     pub(super) without_model: Option<Figures>,
     /// By label and kind, the pairs that are undecided or contradict each other, and all.
     pub(super) asked: BTreeMap<String, [usize; 2]>,
-    pub(super) parts: Vec<Part>,
-    pub(super) baselines: Baselines,
     pub(super) judge_us: f64,
-}
-
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Part {
-    pub(super) name: &'static str,
-    #[serde(flatten)]
-    pub(super) figures: Figures,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -55,24 +46,6 @@ pub(super) struct Scores {
     p: f64,
     r: f64,
     f1: f64,
-}
-
-/// Measures that need no rules, each at its best threshold.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Baselines {
-    pub(super) duplicate_by_cosine: Threshold,
-    /// By the share of common terms.
-    pub(super) duplicate_by_jaccard: Threshold,
-    /// By a negation on one side alone and a cosine of 0.6.
-    pub(super) contradiction_by_negation: Scores,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct Threshold {
-    at: f64,
-    #[serde(flatten)]
-    scores: Scores,
-    wrong_merge_rate: f64,
 }
 
 impl Figures {
@@ -111,24 +84,6 @@ impl Scores {
     }
 }
 
-impl Threshold {
-    /// The threshold, in hundredths, at which values tell duplicates best, by the harmonic mean.
-    pub(super) fn best(rows: &[(f32, Label)]) -> Self {
-        let at = |hundredths: u8| {
-            let at = f64::from(hundredths) / 100.0;
-            let reached = |value: f32| f64::from(value) >= at;
-            let contradictions = rows.iter().filter(|(_, label)| *label == Label::Contradiction);
-            let wrong = contradictions.clone().filter(|(value, _)| reached(*value));
-            Self {
-                at,
-                scores: Scores::of(rows.iter().map(|(value, label)| (reached(*value), label.is_duplicate()))),
-                wrong_merge_rate: share(wrong.count(), contradictions.count()),
-            }
-        };
-        (1..100).map(at).fold(at(100), |best, one| if one.scores.f1 > best.scores.f1 { one } else { best })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,14 +105,5 @@ mod tests {
         assert_eq!(figures.same, scores(0.5, 0.3333, 0.4));
         assert_eq!(figures.contradiction, scores(1.0, 0.5, 0.6667));
         assert_eq!((figures.wrong_merge_rate, figures.doubt_rate), (0.5, 0.125));
-    }
-
-    #[test]
-    fn best_threshold_is_found() {
-        let rows =
-            [(0.9, Label::Duplicate), (0.8, Label::Duplicate), (0.85, Label::Contradiction), (0.2, Label::Neutral)];
-        let best = Threshold::best(&rows);
-        assert_eq!((best.scores.r, best.scores.p, best.wrong_merge_rate), (1.0, 0.6667, 1.0));
-        assert!(best.at > 0.2 && best.at <= 0.8, "{best:?}");
     }
 }
