@@ -45,7 +45,7 @@ pub(super) fn write(
         bytes: length(ask),
         ..neutral::Request::default()
     };
-    Ok(convert::write_own_request(format, &request))
+    Ok(convert::write_own_request(format, request))
 }
 
 pub(super) fn read(format: WireFormat, context: &AnswerContext, body: &str) -> Result<Reply, Failure> {

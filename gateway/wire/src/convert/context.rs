@@ -40,18 +40,31 @@ pub enum SpecialKind {
     Search,
 }
 
-/// The rule of a format for the names of tools.
+/// The rule of a format for the names of tools. Only ASCII letters, digits, `-` and `_` are allowed.
 #[derive(Debug, Clone, Copy)]
 pub struct NameRule {
     /// The longest name, in bytes.
     pub longest: usize,
-    /// Whether only ASCII letters, digits, `-` and `_` are allowed.
-    pub plain: bool,
 }
 
 impl NameRule {
-    /// OpenAI's rule, for chat and responses.
-    pub(super) const OPENAI: NameRule = NameRule { longest: 64, plain: false };
+    /// OpenAI's rule, for chat and responses: "Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'".
+    pub(super) const OPENAI: NameRule = NameRule { longest: 64 };
+
+    /// Returns a name that follows the rule: this one, or a replacement that ends in its hash.
+    pub(super) fn fitting(self, name: &str) -> Cow<'_, str> {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+        if !name.is_empty() && name.len() <= self.longest && name.chars().all(plain) {
+            return name.into();
+        }
+        let kept: String = match name {
+            "" => "unknown".to_owned(),
+            name => name.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect(),
+        };
+        let hash = &blake3::hash(name.as_bytes()).to_hex()[..HASH_DIGITS];
+        let end = kept.len().min(self.longest - HASH_DIGITS - 1);
+        format!("{}_{hash}", &kept[..end]).into()
+    }
 }
 
 /// Replacement names of tools whose own name breaks the [`NameRule`] of the backend's format, mapped to their own
@@ -66,21 +79,11 @@ impl ToolNames {
     /// The replacement depends only on the name. It therefore stays the same through a conversation, and two tools
     /// whose names differ only in forbidden letters get two replacements.
     pub fn backend_name<'n>(&mut self, name: &'n str, rule: NameRule) -> Cow<'n, str> {
-        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
-        let fits = name.len() <= rule.longest && (!rule.plain || !name.is_empty() && name.chars().all(plain));
-        if fits {
-            return name.into();
+        let fitting = rule.fitting(name);
+        if let Cow::Owned(replacement) = &fitting {
+            self.0.insert(replacement.clone(), name.to_owned());
         }
-        let kept: String = match name {
-            "" => "unknown".to_owned(),
-            name if rule.plain => name.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect(),
-            name => name.to_owned(),
-        };
-        let hash = &blake3::hash(name.as_bytes()).to_hex()[..HASH_DIGITS];
-        let end = kept.floor_char_boundary(rule.longest - HASH_DIGITS - 1);
-        let replacement = format!("{}_{hash}", &kept[..end]);
-        self.0.insert(replacement.clone(), name.to_owned());
-        replacement.into()
+        fitting
     }
 
     /// Returns the client's name of a tool that the backend calls `backend_name`.

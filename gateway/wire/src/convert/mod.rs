@@ -19,6 +19,7 @@ mod estimate;
 mod final_text;
 mod ids;
 mod json_str;
+mod limits;
 mod messages;
 mod order;
 mod own;

@@ -1,16 +1,17 @@
 use super::super::WireFormat;
 use super::answer::{Answer, Event, Failure};
 use super::context::AnswerContext;
-use super::converter;
 use super::request::{Dropped, Request};
 use super::switch::{reader, write_request, writer};
+use super::{converter, limits};
 
 /// Writes one of Muninn's own requests. The context holds the replacement names of tools, for [`read_own_answer`].
 ///
 /// Fields that the format cannot express are left out without a count, because the caller uses only common ones.
-pub fn write_own_request(format: WireFormat, request: &Request<'_>) -> (String, AnswerContext) {
+pub fn write_own_request(format: WireFormat, mut request: Request<'_>) -> (String, AnswerContext) {
+    limits::fit(format, &mut request, &mut Dropped::default());
     let mut context = AnswerContext { model: request.model.clone().into_owned(), ..AnswerContext::default() };
-    let body = write_request(format, request, &mut Dropped::default(), &mut context);
+    let body = write_request(format, &request, &mut Dropped::default(), &mut context);
     (body, context)
 }
 

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use percent_encoding::percent_decode_str;
 use serde_json::value::RawValue;
 
 use crate::surrogates::well_formed;
@@ -143,22 +144,27 @@ pub enum Source<'a> {
 }
 
 impl Source<'_> {
-    /// Returns the data of a base64 data URL, or the URL itself. Parameters of the media type (a charset, a name) are
-    /// removed, because models cannot use them.
+    /// Returns the data of a data URL, or the URL itself. Parameters of the media type (a charset, a name) are removed, because
+    /// models cannot use them.
     pub(super) fn of_url(url: Cow<'_, str>) -> Source<'_> {
-        let data_in = |url: &str| {
-            let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
-            let media_type = head.strip_suffix(";base64")?;
-            let end = media_type.find(';').unwrap_or(media_type.len());
-            Some(("data:".len().."data:".len() + end, url.len() - data.len()))
-        };
-        match (data_in(&url), url) {
-            (None, url) => Source::Url(url),
-            (Some((media_type, data)), Cow::Borrowed(url)) => {
-                Source::Base64 { media_type: url[media_type].into(), data: url[data..].into() }
+        let is_data = url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
+        let Some(comma) = url.find(',').filter(|_| is_data) else { return Source::Url(url) };
+        let mut labels = url[5..comma].split(';').map(str::trim);
+        let media_type = labels.next().unwrap_or_default();
+        if !labels.any(|label| label.eq_ignore_ascii_case("base64")) {
+            let text = percent_decode_str(&url[comma + 1..]).decode_utf8_lossy().into_owned();
+            return Source::Text(text.into());
+        }
+        match &url {
+            Cow::Borrowed(url) => {
+                let start = url[5..comma].len() - url[5..comma].trim_start().len() + 5;
+                Source::Base64 {
+                    media_type: url[start..start + media_type.len()].into(),
+                    data: url[comma + 1..].into(),
+                }
             }
-            (Some((media_type, data)), Cow::Owned(url)) => {
-                Source::Base64 { media_type: url[media_type].to_owned().into(), data: url[data..].to_owned().into() }
+            Cow::Owned(url) => {
+                Source::Base64 { media_type: media_type.to_owned().into(), data: url[comma + 1..].to_owned().into() }
             }
         }
     }
@@ -296,7 +302,7 @@ pub struct Reasoning<'a> {
     pub enabled: Option<bool>,
 }
 
-/// The fields that a conversion left out, with counts.
+/// The fields that a conversion left out or changed, with counts.
 ///
 /// A name is the path of a field (`logit_bias`, `messages.audio`, `tools.web_search`), never a value.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -311,6 +317,11 @@ impl Dropped {
         let fits = (1..=64).contains(&name.len()) && name.bytes().all(plain) && self.0.len() < 64;
         let name = if fits || self.0.contains_key(&name) { name } else { "other".to_owned() };
         *self.0.entry(name).or_default() += 1;
+    }
+
+    /// Counts a field so many times.
+    pub(super) fn add_all(&mut self, name: &str, count: usize) {
+        (0..count).for_each(|_| self.add(name));
     }
 
     /// Returns the names and counts, ordered by name.

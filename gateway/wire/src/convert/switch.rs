@@ -4,7 +4,7 @@ use super::answer_io::{ReadAnswer, WriteAnswer};
 use super::context::AnswerContext;
 use super::error::ConvertError;
 use super::request::{Dropped, Request};
-use super::{chat, messages, responses};
+use super::{chat, limits, messages, responses};
 
 /// A request in the backend's format, with the context that converts its answer.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub fn request(from: WireFormat, to: WireFormat, body: &str) -> Result<Converted
     let mut context = AnswerContext::default();
     let mut request = read_request(from, body, &mut dropped, &mut context)?;
     request.bytes = bytes;
-    request.repair_arguments();
+    limits::fit(to, &mut request, &mut dropped);
     context.model = request.model.clone().into_owned();
     context.stream_usage = request.stream_usage;
     let body = write_request(to, &request, &mut dropped, &mut context);

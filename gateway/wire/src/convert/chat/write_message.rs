@@ -285,6 +285,7 @@ impl<'r> Turns<'r, '_> {
     fn flush_model(&mut self) {
         let model = std::mem::take(&mut self.model);
         if model.is_empty() {
+            self.dropped.add_all("messages.thinking", model.thinking.len());
             return;
         }
         let [reasoning, reasoning_content] = thinking(&model.thinking);

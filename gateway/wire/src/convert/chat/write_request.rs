@@ -9,9 +9,6 @@ use super::super::request::{Dropped, OutputShape, Reasoning, Request, Tool, Tool
 use super::super::{NameRule, ToolNames, empty_schema};
 use super::write_message::{self, Message};
 
-/// The longest `user` and `prompt_cache_key` that OpenAI accepts, in characters.
-const LONGEST_LABEL: usize = 64;
-
 #[derive(Serialize)]
 struct Body<'r> {
     model: &'r str,
@@ -108,7 +105,6 @@ struct StreamOptions {
 /// Writes a request. Fields that the format cannot express are counted in `dropped`.
 pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
     let tools: Vec<_> = request.tools.iter().map(|tool| function(tool, dropped, names)).collect();
-    let may_call = !tools.is_empty();
     // OpenAI accepts metadata only on stored requests and refuses it on others.
     if request.metadata.is_some() {
         dropped.add("metadata");
@@ -117,8 +113,8 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         model: &request.model,
         messages: write_message::messages(request, dropped, names),
         tools,
-        tool_choice: request.tool_choice.as_ref().filter(|_| may_call).map(|choice| tool_choice(choice, names)),
-        parallel_tool_calls: request.parallel_tool_calls.filter(|_| may_call),
+        tool_choice: request.tool_choice.as_ref().map(|choice| tool_choice(choice, names)),
+        parallel_tool_calls: request.parallel_tool_calls,
         max_tokens: request.sampling.max_tokens,
         temperature: request.sampling.temperature,
         top_p: request.sampling.top_p,
@@ -130,8 +126,8 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         response_format: request.output.as_ref().map(format),
         reasoning_effort: effort(&request.reasoning, dropped),
         verbosity: request.verbosity.as_deref(),
-        user: label(request.user.as_deref(), "user", dropped),
-        prompt_cache_key: label(request.cache_key.as_deref(), "prompt_cache_key", dropped),
+        user: request.user.as_deref(),
+        prompt_cache_key: request.cache_key.as_deref(),
         stream: request.stream,
         stream_options: request.stream.then_some(StreamOptions { include_usage: true }),
     };
@@ -194,14 +190,4 @@ fn effort<'r>(reasoning: &'r Reasoning<'_>, dropped: &mut Dropped) -> Option<&'r
         }),
         (None, None) => None,
     }
-}
-
-/// Returns a label unless it is too long.
-fn label<'r>(label: Option<&'r str>, name: &str, dropped: &mut Dropped) -> Option<&'r str> {
-    let label = label?;
-    if label.chars().count() > LONGEST_LABEL {
-        dropped.add(name);
-        return None;
-    }
-    Some(label)
 }

@@ -47,14 +47,14 @@ pub(super) enum Block<'r> {
         data: &'r str,
     },
     ToolUse {
-        id: Cow<'r, str>,
+        id: &'r str,
         name: Cow<'r, str>,
         input: Cow<'r, RawValue>,
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Marker<'r>,
     },
     ToolResult {
-        tool_use_id: Cow<'r, str>,
+        tool_use_id: &'r str,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         content: Vec<Block<'r>>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -12,9 +12,6 @@ use super::read_content::{content, message};
 use crate::scan::{Body, Conversation};
 use crate::{Members, Text};
 
-/// The longest `user` that backends of other formats accept, in bytes.
-const LONGEST_USER: usize = 64;
-
 /// The start of the first block of Claude Code's system text: a line for the vendor's billing, whose `cch=` changes
 /// with each request. The vendor removes it before the model sees it. Other backends would put it at the beginning of
 /// the prompt, and their prefix caches would never hit.
@@ -197,7 +194,7 @@ fn metadata<'a>(members: &Members<'a>, request: &mut Request<'a>, dropped: &mut 
     for (key, value) in metadata.iter() {
         match key {
             _ if value.get() == "null" => {}
-            "user_id" => request.user = metadata.string(key).filter(|user| user.len() <= LONGEST_USER),
+            "user_id" => request.user = metadata.string(key),
             key => dropped.add(format!("metadata.{key}")),
         }
     }

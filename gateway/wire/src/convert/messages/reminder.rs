@@ -47,7 +47,7 @@ pub(crate) fn object(arguments: &str) -> Cow<'_, RawValue> {
 
 /// The rule for the names of tools. It is applied to calls too, because models of other vendors have called tools that
 /// do not exist.
-pub(crate) const NAME_RULE: NameRule = NameRule { longest: 128, plain: true };
+pub(crate) const NAME_RULE: NameRule = NameRule { longest: 128 };
 
 #[cfg(test)]
 mod tests {

@@ -29,7 +29,7 @@ pub(super) fn token_count(raw: &RawValue) -> Option<u64> {
 }
 
 /// `temperature`, `top_p` and `top_k`.
-pub(super) type SamplingParameters<'r> = (Option<Number<'r>>, Option<&'r RawValue>, Option<&'r RawValue>);
+pub(super) type SamplingParameters<'r> = (Option<&'r RawValue>, Option<&'r RawValue>, Option<&'r RawValue>);
 
 /// Returns the parameters that the model accepts and counts the others as dropped.
 pub(super) fn sampling<'r>(
@@ -64,11 +64,6 @@ pub(super) fn sampling<'r>(
         drop(name, penalty.is_some_and(|raw| value(raw) != 0.0));
     }
     drop("seed", sampling.seed.is_some());
-    // The largest temperature is 1 here and 2 in other formats.
-    let temperature = temperature.map(|raw| match value(raw) {
-        1.0.. => Number::Own(1),
-        _ => Number::Client(raw),
-    });
     (temperature, top_p, top_k)
 }
 

@@ -1,14 +1,11 @@
 //! Writer of a conversation as the API requires it: the user's turn first, then alternating turns, each call's result
 //! in the next turn, and no empty turns. Other formats are less strict.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-
 use super::super::request::{Dropped, JsonStr, Message, Part, Speaker, ToolCall, ToolResult};
-use super::super::{NO_RESULT, ToolNames, ids};
+use super::super::{NO_RESULT, ToolNames};
 use super::blocks::{Block, Turn, content_block, text_block, thinking_block};
 use super::capabilities::ConversationEnd;
-use super::{CALL, NAME_RULE, object, reminder};
+use super::{NAME_RULE, object, reminder};
 
 /// The user's turn before a conversation that starts with the model.
 const OPENING: &str = "[The conversation begins.]";
@@ -127,24 +124,15 @@ impl<'r> SideTurns<'r> {
     }
 }
 
-/// A call without a result so far.
-struct PendingCall<'r> {
-    /// The id in the client's request.
-    call: &'r str,
-    /// The id for the backend.
-    sent: Cow<'r, str>,
-}
-
 fn pair_calls<'r>(sides: Vec<(bool, Vec<SidePart<'r>>)>, names: &mut ToolNames) -> Vec<Turn<'r>> {
     let mut turns = Vec::with_capacity(sides.len() + 2);
     if sides.first().is_none_or(|(model, _)| *model) {
         turns.push(user(vec![Block::text(OPENING)]));
     }
-    let mut taken = BTreeSet::new();
     let mut pending = Vec::new();
     for (model, side) in sides {
         turns.push(if model {
-            let content = calls(side, &mut taken, &mut pending, names);
+            let content = calls(side, &mut pending, names);
             Turn { role: "assistant", content }
         } else {
             user(results(side, &mut pending))
@@ -160,19 +148,13 @@ fn user(content: Vec<Block<'_>>) -> Turn<'_> {
     Turn { role: "user", content }
 }
 
-fn calls<'r>(
-    side: Vec<SidePart<'r>>,
-    taken: &mut BTreeSet<String>,
-    pending: &mut Vec<PendingCall<'r>>,
-    names: &mut ToolNames,
-) -> Vec<Block<'r>> {
+fn calls<'r>(side: Vec<SidePart<'r>>, pending: &mut Vec<&'r str>, names: &mut ToolNames) -> Vec<Block<'r>> {
     let blocks = side.into_iter().filter_map(|part| match part {
         SidePart::Block(block) => Some(block),
         SidePart::Call(call) => {
-            let sent = unique(&call.id, taken);
-            pending.push(PendingCall { call: &call.id, sent: sent.clone() });
+            pending.push(&call.id);
             Some(Block::ToolUse {
-                id: sent,
+                id: &call.id,
                 name: names.backend_name(&call.name, NAME_RULE),
                 input: object(&call.arguments),
                 cache_control: None,
@@ -183,41 +165,27 @@ fn calls<'r>(
     blocks.collect()
 }
 
-/// Returns an id that the API accepts: plain letters, unique in the conversation. Some backends count ids from zero in
-/// each answer.
-fn unique<'r>(id: &'r str, taken: &mut BTreeSet<String>) -> Cow<'r, str> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    let fitting = if !id.is_empty() && id.bytes().all(plain) { Cow::Borrowed(id) } else { ids::wrap(CALL, id) };
-    let mut sent = fitting.clone();
-    let mut count = 1;
-    while !taken.insert(sent.clone().into_owned()) {
-        count += 1;
-        sent = Cow::Owned(format!("{fitting}_{count}"));
-    }
-    sent
-}
-
 /// Writes the user's turn: one result for each call first, then the rest.
-fn results<'r>(side: Vec<SidePart<'r>>, pending: &mut Vec<PendingCall<'r>>) -> Vec<Block<'r>> {
+fn results<'r>(side: Vec<SidePart<'r>>, pending: &mut Vec<&'r str>) -> Vec<Block<'r>> {
     let (mut blocks, mut rest) = (Vec::new(), Vec::new());
     for part in side {
         match part {
             SidePart::Block(block) => rest.push(block),
             SidePart::Call(_) => {}
-            SidePart::Result(result, content) => match pending.iter().position(|pending| pending.call == result.call) {
-                Some(at) => blocks.push(result_block(pending.remove(at).sent, content, result.is_error)),
+            SidePart::Result(result, content) => match pending.iter().position(|call| *call == result.call) {
+                Some(at) => blocks.push(result_block(pending.remove(at), content, result.is_error)),
                 None => orphan(content, &mut rest),
             },
         }
     }
-    for pending in pending.drain(..) {
-        blocks.push(result_block(pending.sent, vec![Block::text(NO_RESULT)], true));
+    for call in pending.drain(..) {
+        blocks.push(result_block(call, vec![Block::text(NO_RESULT)], true));
     }
     blocks.append(&mut rest);
     blocks
 }
 
-fn result_block<'r>(tool_use_id: Cow<'r, str>, mut content: Vec<Block<'r>>, is_error: bool) -> Block<'r> {
+fn result_block<'r>(tool_use_id: &'r str, mut content: Vec<Block<'r>>, is_error: bool) -> Block<'r> {
     // The API refuses an error without content.
     if is_error && content.is_empty() {
         content.push(Block::text("Error"));
@@ -297,16 +265,6 @@ mod tests {
                 "u:a | a:call(x) | u:result(x)",
             ),
             (vec![message(User, vec![result("x", "r"), text("a")])], "u:[result of a tool call that is not shown] r a"),
-            (
-                vec![
-                    message(User, vec![text("a")]),
-                    message(Assistant, vec![call("f.x:0", "T")]),
-                    message(User, vec![result("f.x:0", "r")]),
-                    message(Assistant, vec![call("f.x:0", "T")]),
-                    message(User, vec![result("f.x:0", "r")]),
-                ],
-                "u:a | a:call(toolu_m_f_2ex_3a0) | u:result(toolu_m_f_2ex_3a0) | a:call(toolu_m_f_2ex_3a0_2) | u:result(toolu_m_f_2ex_3a0_2)",
-            ),
             (
                 vec![
                     message(User, vec![text("a")]),

@@ -12,9 +12,6 @@ use super::sampling::{Number, sampling, stops, token_count};
 use super::turns::{conversation_end, turns};
 use super::write_tools::{Choice, Function, tools};
 
-/// The longest `metadata.user_id` that the API accepts, in bytes.
-const LONGEST_USER: usize = 256;
-
 #[derive(Serialize)]
 struct Body<'r> {
     model: &'r str,
@@ -31,7 +28,7 @@ struct Body<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     output_config: Option<OutputConfig<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<Number<'r>>,
+    temperature: Option<&'r RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<&'r RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,10 +136,6 @@ fn metadata<'r>(request: &'r Request<'_>, dropped: &mut Dropped) -> Option<Metad
         dropped.add("verbosity");
     }
     let user_id = request.user.as_deref().filter(|user| !user.is_empty())?;
-    if user_id.len() > LONGEST_USER {
-        dropped.add("user");
-        return None;
-    }
     Some(Metadata { user_id })
 }
 
@@ -182,7 +175,7 @@ mod tests {
                 model: model.into(),
                 reasoning: Reasoning { effort: effort.map(Cow::Borrowed), ..Reasoning::default() },
                 sampling: Sampling {
-                    temperature: Some(raw("1.7")),
+                    temperature: Some(raw("1")),
                     top_p: Some(raw("0.9")),
                     top_k: Some(raw("5")),
                     seed: Some(raw("1")),

@@ -10,7 +10,6 @@ use super::super::{ToolNames, empty_schema};
 use super::NAME_RULE;
 use super::blocks::{Block, Marker, Turn};
 use super::capabilities::Capabilities;
-use crate::Members;
 
 /// A tool that the client runs.
 #[derive(Serialize)]
@@ -18,7 +17,7 @@ pub(super) struct Function<'r> {
     name: Cow<'r, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'r str>,
-    input_schema: Cow<'r, RawValue>,
+    input_schema: &'r RawValue,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     strict: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,24 +79,10 @@ fn function<'r>(
     Function {
         name: names.backend_name(&tool.name, NAME_RULE),
         description: tool.description.as_deref().filter(|text| !text.is_empty()),
-        input_schema: schema(tool.schema.as_deref()),
+        input_schema: tool.schema.as_deref().unwrap_or_else(empty_schema),
         strict: strict && capabilities.strict,
         cache_control: tool.cache_control,
     }
-}
-
-/// Returns a tool's schema with a `type`, which the format requires.
-fn schema(schema: Option<&RawValue>) -> Cow<'_, RawValue> {
-    let Some((schema, members)) = schema.and_then(|schema| Some((schema, Members::of(schema.get())?))) else {
-        return Cow::Borrowed(empty_schema());
-    };
-    if members.get("type").is_some() {
-        return Cow::Borrowed(schema);
-    }
-    let rest = schema.get()[1..].trim_start();
-    let comma = if rest.starts_with('}') { "" } else { "," };
-    let typed = RawValue::from_string(format!(r#"{{"type":"object"{comma}{rest}"#));
-    typed.map_or(Cow::Borrowed(schema), Cow::Owned)
 }
 
 /// Defines the tools of all calls, for a request with calls but without tools. Servers of this format require a
@@ -111,7 +96,7 @@ fn called_tools<'r>(turns: &[Turn<'r>]) -> (Vec<Function<'r>>, Option<Choice<'r>
             tools.push(Function {
                 name: name.clone(),
                 description: None,
-                input_schema: schema(None),
+                input_schema: empty_schema(),
                 strict: false,
                 cache_control: None,
             });
@@ -126,23 +111,6 @@ mod tests {
     use super::super::super::request::{Message, Part, Speaker, ToolCall};
     use super::super::turns::turns;
     use super::*;
-
-    fn raw(json: &str) -> &RawValue {
-        serde_json::from_str(json).unwrap()
-    }
-
-    #[test]
-    fn schema_always_has_a_type() {
-        for (given, written) in [
-            (None, r#"{"type":"object","properties":{}}"#),
-            (Some("true"), r#"{"type":"object","properties":{}}"#),
-            (Some("{}"), r#"{"type":"object"}"#),
-            (Some(r#"{ "properties":{}}"#), r#"{"type":"object","properties":{}}"#),
-            (Some(r#"{"type":"object","x":1.0}"#), r#"{"type":"object","x":1.0}"#),
-        ] {
-            assert_eq!(schema(given.map(raw)).get(), written, "{given:?}");
-        }
-    }
 
     #[test]
     fn strict_is_dropped_for_claude_models() {

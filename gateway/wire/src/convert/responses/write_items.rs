@@ -155,8 +155,8 @@ impl<'a> Items<'a, '_> {
         }
         self.flush_text(&mut texts);
         // OpenAI refuses reasoning without a following item.
-        while matches!(self.items.last(), Some(Item::Reasoning { .. })) {
-            self.items.pop();
+        while self.items.pop_if(|item| matches!(item, Item::Reasoning { .. })).is_some() {
+            self.dropped.add("messages.thinking");
         }
     }
 

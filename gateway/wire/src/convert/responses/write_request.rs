@@ -1,7 +1,6 @@
 //! Writer of requests.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -9,12 +8,6 @@ use serde_json::value::RawValue;
 use super::super::request::{Dropped, JsonStr, OutputShape, Part, Reasoning, Request, Tool, ToolChoice};
 use super::super::{NameRule, ToolNames, empty_schema};
 use super::write_items::{Item, items};
-
-/// The longest `safety_identifier` and `prompt_cache_key`, in bytes.
-const KEY_LIMIT: usize = 64;
-
-/// The smallest `max_output_tokens` that the API accepts. Clients of other formats probe with 1.
-const FEWEST_TOKENS: &str = "16";
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -39,9 +32,9 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    prompt_cache_key: Option<Cow<'a, str>>,
+    prompt_cache_key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    safety_identifier: Option<Cow<'a, str>>,
+    safety_identifier: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -109,15 +102,15 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         input: items(rest, dropped, names),
         tools: request.tools.iter().map(|tool| function(tool, names)).collect(),
         tool_choice: request.tool_choice.as_ref().map(|choice| tool_choice(choice, names)),
-        parallel_tool_calls: request.parallel_tool_calls.filter(|_| !request.tools.is_empty()),
+        parallel_tool_calls: request.parallel_tool_calls,
         reasoning,
         text: text_shape(request),
-        max_output_tokens: request.sampling.max_tokens.map(at_least_fewest),
+        max_output_tokens: request.sampling.max_tokens,
         temperature: request.sampling.temperature,
         top_p: request.sampling.top_p,
-        prompt_cache_key: request.cache_key.as_deref().map(bounded),
-        safety_identifier: request.user.as_deref().map(bounded),
-        metadata: request.metadata.and_then(|metadata| labels(metadata, dropped)),
+        prompt_cache_key: request.cache_key.as_deref(),
+        safety_identifier: request.user.as_deref(),
+        metadata: request.metadata,
         include: if thinks { vec!["reasoning.encrypted_content"] } else { Vec::new() },
         store: false,
         stream: request.stream,
@@ -183,35 +176,6 @@ fn text_shape<'a>(request: &'a Request<'_>) -> Option<TextShape<'a>> {
     });
     let verbosity = request.verbosity.as_deref();
     (format.is_some() || verbosity.is_some()).then_some(TextShape { format, verbosity })
-}
-
-fn at_least_fewest(tokens: &RawValue) -> &RawValue {
-    let few = tokens.get().parse::<u64>().is_ok_and(|tokens| tokens < 16);
-    let fewest = || serde_json::from_str::<&'static RawValue>(FEWEST_TOKENS).ok();
-    few.then(fewest).flatten().unwrap_or(tokens)
-}
-
-/// Replaces a key over the limit by its hash, which is as stable as the key.
-fn bounded(name: &str) -> Cow<'_, str> {
-    if name.len() <= KEY_LIMIT {
-        Cow::Borrowed(name)
-    } else {
-        Cow::Owned(blake3::hash(name.as_bytes()).to_hex().to_string())
-    }
-}
-
-/// Returns metadata of at most 16 strings, with keys up to 64 and values up to 512 characters. Other metadata is
-/// dropped.
-fn labels<'a>(metadata: &'a RawValue, dropped: &mut Dropped) -> Option<&'a RawValue> {
-    let labels: Result<BTreeMap<Cow<'_, str>, Cow<'_, str>>, _> = serde_json::from_str(metadata.get());
-    let short =
-        |(key, value): (&Cow<'_, str>, &Cow<'_, str>)| key.chars().count() <= 64 && value.chars().count() <= 512;
-    if labels.is_ok_and(|labels| labels.len() <= 16 && labels.iter().all(short)) {
-        Some(metadata)
-    } else {
-        dropped.add("metadata");
-        None
-    }
 }
 
 fn drop_sampling(request: &Request<'_>, dropped: &mut Dropped) {
