@@ -33,7 +33,7 @@ pub(crate) struct Options {
     /// The directory of the clones, OWNER+NAME/repo.
     #[arg(long, value_name = "DIR")]
     repos: PathBuf,
-    /// The prompts: JSON lines with `id`, `class`, `text` and, if it is about one, `repo`.
+    /// The prompts: JSON lines with `id`, `class` (`question` without one), `text` and, if it is about one, `repo`.
     #[arg(long, value_name = "FILE")]
     texts: PathBuf,
     /// Keep trees and their indexes here from run to run.
@@ -59,9 +59,14 @@ pub(crate) struct Options {
 #[derive(Debug, Clone, Deserialize)]
 struct Prompt {
     id: String,
+    #[serde(default = "question")]
     class: String,
     repo: Option<String>,
     text: String,
+}
+
+fn question() -> String {
+    "question".to_owned()
 }
 
 #[derive(Serialize)]

@@ -103,7 +103,7 @@ mod tests {
         let scores = |p, r, f1| Scores { p, r, f1 };
         assert_eq!((figures.n, figures.duplicate), (8, scores(0.6, 1.0, 0.75)));
         assert_eq!(figures.same, scores(0.5, 0.3333, 0.4));
-        assert_eq!(figures.contradiction, scores(1.0, 0.5, 0.6667));
+        assert_eq!(figures.contradiction, scores(0.5, 0.5, 0.5));
         assert_eq!((figures.wrong_merge_rate, figures.doubt_rate), (0.5, 0.125));
     }
 }
