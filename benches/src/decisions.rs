@@ -27,7 +27,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     reversals: PathBuf,
     /// Questions without an answer among the statements, one JSON object a line with `question`.
-    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/admit/unrelated.jsonl"))]
+    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/admit/train.jsonl"))]
     unrelated: PathBuf,
     /// Write one JSON object for each question.
     #[arg(long, value_name = "FILE")]
@@ -51,7 +51,9 @@ struct Statement {
 
 #[derive(Debug, Clone, Deserialize)]
 struct Unrelated {
-    question: String,
+    /// A line with a fact is about one.
+    fact: Option<String>,
+    questions: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -107,7 +109,8 @@ pub(crate) fn run(options: &Options) -> Result<Report> {
         let change = Some(reversal.change.clone());
         (&reversal.question, Some(at * 2 + 1), change)
     });
-    let others = unrelated.iter().map(|one| (&one.question, None, None));
+    let without_fact = unrelated.iter().filter(|one| one.fact.is_none());
+    let others = without_fact.flat_map(|one| &one.questions).map(|question| (question, None, None));
     let asked = about.chain(others).enumerate().map(|(session, (question, fact, change))| {
         Ok(Asked {
             question: question.clone(),

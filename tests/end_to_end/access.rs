@@ -35,6 +35,7 @@ fn without_a_key_only_liveness_is_answered() {
         for (target, body) in simple(QUESTION) {
             let response = shared.gateway.post(target, &headers, body.as_bytes());
             assert_eq!(response.status, 401, "{target} {headers:?}");
+            assert_eq!(response.headers.get("x-should-retry"), Some("false"), "clients repeat a 401 without it");
             assert!(response.headers.get("www-authenticate").is_some_and(|value| value.starts_with("Bearer")));
             let message = error_message(target, &response);
             assert!(!message.contains(&wrong), "{message}");

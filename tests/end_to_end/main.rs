@@ -99,6 +99,7 @@ mod spans;
 mod stage;
 #[cfg(unix)]
 mod state_directory;
+mod strict_vendors;
 mod summarizer;
 mod team;
 mod tls;

@@ -12,10 +12,11 @@ use serde_json::json;
 
 /// The response header with the request's id.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-muninn-request-id");
-/// The response header with the fields that a conversion dropped.
+/// The response header with the fields that a conversion dropped or changed.
 pub(super) const DROPPED: HeaderName = HeaderName::from_static("x-muninn-dropped");
 /// The response header that marks a token count as an estimate.
 pub(super) const TOKEN_COUNT: HeaderName = HeaderName::from_static("x-muninn-token-count");
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(super) const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 pub(super) const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
@@ -23,8 +24,15 @@ pub(super) const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 /// An error in the client's wire format.
 pub(super) fn error(format: WireFormat, kind: ErrorKind, message: &str) -> Response<Body> {
     let mut response = json(kind.status(), error::body(format, kind, message));
-    if kind == ErrorKind::UpgradeRefused {
-        response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
+    match kind {
+        ErrorKind::UpgradeRefused => {
+            response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
+        }
+        // A key does not become a valid one. Claude Code repeats a 401 for three minutes without this header.
+        ErrorKind::Authentication | ErrorKind::Permission => {
+            response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        }
+        _ => {}
     }
     response
 }

@@ -2,7 +2,7 @@
 //! 'call_id'`, Anthropic with `tool_use ids must be unique`. Some backends count ids from zero in each answer, or give none.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::super::ids;
 use super::super::request::{Dropped, Message, Part, Speaker};
@@ -36,14 +36,15 @@ struct OpenCall<'a> {
 
 /// Replaces the ids that break a rule, in calls and in their results.
 pub(super) fn fit(messages: &mut [Message<'_>], rule: Rule, dropped: &mut Dropped) {
-    let mut taken = BTreeSet::new();
+    let mut taken = BTreeMap::new();
     let mut open: Vec<OpenCall<'_>> = Vec::new();
+    // The first of the open calls that the last turn of the model made.
+    let mut turn = 0;
     let mut is_answered = false;
     for message in messages {
         let is_model = message.speaker == Speaker::Assistant;
-        // A result belongs to a call of the last turn of the model.
         if is_model && std::mem::take(&mut is_answered) {
-            open.clear();
+            turn = open.len();
         }
         is_answered |= message.speaker == Speaker::User;
         for part in &mut message.parts {
@@ -57,7 +58,11 @@ pub(super) fn fit(messages: &mut [Message<'_>], rule: Rule, dropped: &mut Droppe
                     open.push(OpenCall { own, sent });
                 }
                 Part::ToolResult(result) => {
-                    if let Some(at) = open.iter().position(|call| call.own == result.call) {
+                    // A result belongs to a call of the last turn, or comes late.
+                    let is_its = |call: &OpenCall<'_>| call.own == result.call;
+                    let of_turn = open[turn..].iter().position(is_its).map(|at| turn + at);
+                    if let Some(at) = of_turn.or_else(|| open[..turn].iter().rposition(is_its)) {
+                        turn -= usize::from(at < turn);
                         result.call = open.remove(at).sent;
                     }
                 }
@@ -79,14 +84,17 @@ fn fitting<'a>(id: &Cow<'a, str>, rule: Rule) -> Cow<'a, str> {
 }
 
 /// Returns the id, or one with a number if the conversation has it already.
-fn unique<'a>(id: Cow<'a, str>, rule: Rule, taken: &mut BTreeSet<String>) -> Cow<'a, str> {
+///
+/// `taken` has the ids so far, each with how often it was asked for.
+fn unique<'a>(id: Cow<'a, str>, rule: Rule, taken: &mut BTreeMap<String, usize>) -> Cow<'a, str> {
     let mut sent = id.clone();
-    let mut count = 1;
-    while !taken.insert(sent.clone().into_owned()) {
-        count += 1;
-        let numbered = format!("{id}_{count}");
+    while taken.contains_key(&*sent) {
+        let count = taken.entry(id.to_string()).or_default();
+        *count += 1;
+        let numbered = format!("{id}_{}", *count + 1);
         sent = Cow::Owned(if numbered.len() > rule.longest { hashed(&numbered, rule) } else { numbered });
     }
+    taken.insert(sent.to_string(), 0);
     sent
 }
 

@@ -73,7 +73,10 @@ fn fitting<'a>(part: Part<'a>, only_pdf: bool, dropped: &mut Dropped) -> Option<
                 PDF => Some(Part::Document { source: base64(media_type, PDF, data, dropped), name }),
                 _ if !only_pdf => Some(Part::Document { source: Source::Base64 { media_type, data }, name }),
                 _ => match text(&data) {
-                    Some(text) => Some(Part::Document { source: Source::Text(text.into()), name }),
+                    Some(text) => {
+                        dropped.add("messages.media_type");
+                        Some(Part::Document { source: Source::Text(text.into()), name })
+                    }
                     None => left_out("messages.document", dropped),
                 },
             }

@@ -91,7 +91,7 @@ impl<'a> Node<'a> {
             };
             keywords.push((name.to_owned(), node));
         }
-        if rules.items && is_array(&members) && members.get("items").is_none() && members.get("prefixItems").is_none() {
+        if rules.items && is_array(&members) && members.get("items").is_none() {
             changed.push("items");
             keywords.push(("items".to_owned(), Node::Object(Vec::new())));
         }
@@ -164,6 +164,12 @@ fn fit_top(top: &mut Vec<(String, Node<'_>)>, rules: Rules, changed: &mut Vec<&'
         }
     }
     let whole = Node::Object(top.clone());
+    // A schema that only refers to one of its definitions is this definition.
+    if let Some(Node::Raw(_)) = whole.member("$ref") {
+        merge(top, &[resolved(&whole, &whole)], true);
+        top.retain(|(name, _)| name != "$ref");
+        changed.push("ref");
+    }
     for keyword in rules.not_at_top {
         if let Some(node) = whole.member(keyword) {
             let branches: Vec<&Node<'_>> = node.elements().iter().map(|branch| resolved(branch, &whole)).collect();
@@ -205,8 +211,9 @@ fn resolved<'n, 'a>(branch: &'n Node<'a>, whole: &'n Node<'a>) -> &'n Node<'a> {
 fn merge<'a>(top: &mut Vec<(String, Node<'a>)>, branches: &[&Node<'a>], all: bool) {
     let whole = Node::Object(top.clone());
     let mut properties = whole.member("properties").map(|map| map.members().to_vec()).unwrap_or_default();
+    let mut known: BTreeSet<String> = properties.iter().map(|(name, _)| name.clone()).collect();
     for (name, node) in branches.iter().filter_map(|branch| branch.member("properties")).flat_map(Node::members) {
-        if properties.iter().all(|(known, _)| known != name) {
+        if known.insert(name.clone()) {
             properties.push((name.clone(), node.clone()));
         }
     }
@@ -215,7 +222,7 @@ fn merge<'a>(top: &mut Vec<(String, Node<'a>)>, branches: &[&Node<'a>], all: boo
         if all { each.flatten().collect() } else { each.reduce(|one, other| &one & &other).unwrap_or_default() };
     let mut required = whole.required();
     required.extend(theirs);
-    required.retain(|name| properties.iter().any(|(known, _)| known == name));
+    required.retain(|name| known.contains(name));
     set(top, "properties", Node::Object(properties));
     if !required.is_empty() {
         set(top, "required", Node::Names(required));

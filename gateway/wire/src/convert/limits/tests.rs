@@ -70,6 +70,12 @@ fn schemas_are_objects_with_properties_and_without_alternatives_at_the_top() {
             "allOf",
         ),
         (
+            json!({"$ref": "#/definitions/x", "definitions": {"x": {"type": "object", "properties": {"a": text}, "required": ["a"]}}}),
+            json!({"type": "object", "definitions": {"x": {"type": "object", "properties": {"a": text}, "required": ["a"]}},
+                "properties": {"a": text}, "required": ["a"]}),
+            "ref,type",
+        ),
+        (
             json!({"type": "object", "properties": {"a": {"anyOf": [text, {"type": "null"}]}}}),
             json!({"type": "object", "properties": {"a": {"anyOf": [text, {"type": "null"}]}}}),
             "",
@@ -239,6 +245,21 @@ fn with_limit(body: &Value) -> Value {
     let mut body = body.clone();
     body["max_tokens"] = json!(99);
     body
+}
+
+#[test]
+fn many_equal_ids_take_linear_time_and_late_results_find_their_call() {
+    let all = vec!["call_0"; 5_000];
+    let (calls, results) = ids(Responses, &converted(Chat, Responses, &called(&[&all])).0);
+    assert_eq!((calls.len(), &calls), (5_000, &results));
+    let long = "x".repeat(80);
+    let call = |id: &str| json!({"type": "function_call", "call_id": id, "name": "t", "arguments": "{}"});
+    let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": id});
+    let said = json!({"type": "message", "role": "assistant", "content": "well"});
+    let input = json!([call("a"), call(&long), output("a"), said, output(&long)]);
+    let (sent, _) = converted(Responses, Chat, &json!({"model": "m", "input": input}));
+    let (calls, results) = ids(Chat, &sent);
+    assert_eq!(calls, results, "{sent}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Reader of the items of `input`: messages, calls, outputs, tools and settings.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -22,13 +22,13 @@ pub(super) struct Items<'a> {
     pub(super) tools: Tools<'a>,
     /// The effort of the last `configuration_update`.
     pub(super) effort: Option<Cow<'a, str>>,
-    /// The ids of calls with an output.
-    answered: BTreeSet<String>,
+    /// The number of calls without an output, by their id.
+    open: BTreeMap<String, usize>,
 }
 
 impl<'a> Items<'a> {
     pub(super) fn new(messages: Vec<Message<'a>>) -> Items<'a> {
-        Items { messages, tools: Tools::default(), effort: None, answered: BTreeSet::new() }
+        Items { messages, tools: Tools::default(), effort: None, open: BTreeMap::new() }
     }
 
     /// Reads `input`.
@@ -139,12 +139,25 @@ impl<'a> Items<'a> {
         self.push(speaker, content(members.raw("content"), dropped));
     }
 
+    /// Whether an output is the first one of a call with this id, or of one that is not in the input.
+    fn is_first_output(&mut self, call: &str) -> bool {
+        match self.open.get_mut(call) {
+            Some(0) => false,
+            Some(open) => {
+                *open -= 1;
+                true
+            }
+            None => {
+                self.open.insert(call.to_owned(), 0);
+                true
+            }
+        }
+    }
+
     fn call(&mut self, members: &Members<'a>, name: Cow<'a, str>, arguments: Cow<'a, str>) {
-        let call = ToolCall {
-            id: call_id(members).unwrap_or_default(),
-            name: flat_name(members.string("namespace").as_deref(), name),
-            arguments,
-        };
+        let id = call_id(members).unwrap_or_default();
+        *self.open.entry(id.clone().into_owned()).or_default() += 1;
+        let call = ToolCall { id, name: flat_name(members.string("namespace").as_deref(), name), arguments };
         self.push(Speaker::Assistant, vec![Part::ToolCall(call)]);
     }
 
@@ -152,7 +165,7 @@ impl<'a> Items<'a> {
     /// become text.
     fn output(&mut self, members: &Members<'a>, mut parts: Vec<Part<'a>>) {
         match call_id(members) {
-            Some(call) if self.answered.insert(call.clone().into_owned()) => {
+            Some(call) if self.is_first_output(&call) => {
                 let result = ToolResult { call, parts, is_error: false };
                 self.push(Speaker::User, vec![Part::ToolResult(result)]);
             }
@@ -197,8 +210,7 @@ pub(crate) fn kind<'a>(members: &Members<'a>) -> Cow<'a, str> {
 }
 
 fn call_id<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
-    let id = members.string("call_id").filter(|id| !id.is_empty())?;
-    Some(ids::unwrap(CALL, id))
+    Some(ids::unwrap(CALL, members.string("call_id")?))
 }
 
 /// Returns the JSON text of an object as a call's arguments. `{}` if it is not an object.
