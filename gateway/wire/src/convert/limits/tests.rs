@@ -302,7 +302,7 @@ fn numbers_and_labels_are_in_their_ranges() {
         let (sent, dropped) = converted(from, to, &body);
         let seen = sent.pointer(path).cloned().unwrap_or_default();
         let is_as_expected =
-            if expected.is_null() { !seen.as_i64().is_some_and(|seen| seen < 1) } else { seen == expected };
+            if expected.is_null() { seen.as_i64().is_none_or(|seen| seen >= 1) } else { seen == expected };
         assert!(is_as_expected, "{from:?} to {to:?}: {given} {sent}");
         assert_eq!(dropped.join(","), changed, "{from:?} to {to:?}: {given}");
     }
