@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::super::ids;
 use super::super::request::{Dropped, Message, Part, Speaker};
 
-/// What an id must look like.
+/// The rule of a format for ids.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rule {
     /// The prefix of a replaced id.

@@ -16,7 +16,7 @@ struct Limits {
     call_id: call_ids::Rule,
     /// The number of tools. OpenAI: "Expected an array with maximum length 128". Anthropic: none known.
     tools: usize,
-    /// What the schema of a tool's arguments must look like.
+    /// The rules for the schema of a tool's arguments.
     schema: schema::Rules,
     /// The number of stop sequences. OpenAI's chat: `StopConfiguration`, 1 to 4. Responses has none, Anthropic no limit.
     stops: usize,

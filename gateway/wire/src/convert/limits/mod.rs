@@ -1,6 +1,5 @@
-//! What the vendors of each format accept: lengths, patterns, counts and sets. A request that breaks a limit is refused as a
-//! whole, so [`fit`] changes it, as the last step before a request is written. Each change is counted like a field that is
-//! left out.
+//! Limits of the vendors' request formats: lengths, patterns, counts and sets. A vendor refuses a whole request that breaks one.
+//! Therefore [`fit`] changes the request before it is written, and counts each change like a field that is left out.
 //!
 //! Replacements depend on the conversation up to them alone, so an appended conversation keeps its beginning.
 

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::super::empty_schema;
 use crate::Members;
 
-/// What the schema of a tool must look like. Its type must be `object`, with all vendors.
+/// The rules of a format for the schema of a tool. All vendors require the type `object`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     /// Keywords that the top must not have. OpenAI: "schema must have type 'object' and not have
