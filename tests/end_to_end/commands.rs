@@ -386,7 +386,8 @@ fn stop_has_a_time_limit() {
     let stage = Stage::with(upstream, "[limits]\ndrain_timeout_ms = 100\n");
     control.head(200);
     control.send("data: 1\n\n");
-    let mut stream = http::stream(stage.gateway.address, "POST", "/v1/messages", &[], br#"{"messages":[]}"#);
+    let mut stream =
+        http::stream(stage.gateway.address, "POST", "/v1/messages", &[], br#"{"stream":true,"messages":[]}"#);
     stream.read_until("data: 1\n\n");
     let stopped = stage.gateway.stop();
     assert!(stopped.status.success() && stopped.stderr.contains("cut off"), "{stopped:?}");

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::MUNINN;
-use crate::formats::{ALL, ARGUMENTS, Answer, Format, TOOL, Turn, WORDS, all_pairs, backend, call, pairs};
+use crate::formats::{ALL, ARGUMENTS, Answer, Format, TOOL, Turn, WORDS, all_pairs, backend, backends, call, pairs};
 use crate::stage::{FILES, QUESTION, error_message};
 
 const OPEN: &str = "<muninn-context>";
@@ -25,24 +25,19 @@ fn serve(config: &str) -> (TestEnv, Gateway) {
     (env, gateway)
 }
 
-/// Three backends, each named after the one format that it speaks, with further lines for each. A model's name says which
-/// of them is asked: `chat`, or `chat-asked-x`, which the backend gets as `chat-sent-x`.
-fn backends(url: &str, more: &str) -> String {
-    let mut config = String::new();
-    for format in ALL {
+/// Three [`formats::backends`](backends). The model `chat-asked-x` reaches the first of them as `chat-sent-x`.
+fn renaming(url: &str, more: &str) -> String {
+    let route = |format: Format| {
         let name = format.dialect();
-        config +=
-            &format!("{}{more}[[routes]]\nmodel = \"{name}\"\nbackend = \"{name}\"\n", backend(name, url, format));
-        config +=
-            &format!("[[routes]]\nmodel = \"{name}-asked-*\"\nbackend = \"{name}\"\nrename = \"{name}-sent-*\"\n");
-    }
-    config
+        format!("[[routes]]\nmodel = \"{name}-asked-*\"\nbackend = \"{name}\"\nrename = \"{name}-sent-*\"\n")
+    };
+    ALL.map(route).concat() + &backends(url, more)
 }
 
-/// A gateway before three [`backends`] that answer with a call.
+/// A gateway before three [backends](renaming) that answer with a call.
 fn convert() -> (Upstream, TestEnv, Gateway) {
     let upstream = Upstream::start_with(call);
-    let (env, gateway) = serve(&backends(&upstream.url(), ""));
+    let (env, gateway) = serve(&renaming(&upstream.url(), ""));
     (upstream, env, gateway)
 }
 
@@ -182,7 +177,7 @@ fn headers_follow_the_backends_api() {
     let upstream = Upstream::start_with(call);
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(&file, "dummy-key\n").unwrap();
-    let (_env, gateway) = serve(&backends(&upstream.url(), &format!("key_file = {:?}\n", file.path())));
+    let (_env, gateway) = serve(&renaming(&upstream.url(), &format!("key_file = {:?}\n", file.path())));
     for (client, spoken) in pairs() {
         let body = client.request(spoken.dialect(), false, &[user("hello")]);
         assert_eq!(gateway.post(client.path(), &sent, body.as_bytes()).status, 200);

@@ -65,6 +65,58 @@ fn any_port() -> String {
 }
 
 #[test]
+fn page_redirect_or_failure_is_no_model_server() {
+    for (status, content_type, body, said) in [
+        (200, "text/html", "<!doctype html><title>Sign in</title>", "200 OK, and no JSON"),
+        (500, "text/plain", "", "answers each request with a failure of its own"),
+        (302, "text/plain", "", "it redirects to another address"),
+    ] {
+        let (env, upstream) =
+            (TestEnv::new(MUNINN), Upstream::start_with(move |_| Reply::new(status, content_type, body)));
+        let root = env.repository("demo", &FILES);
+        env.write_config(&format!("{}{}", any_port(), upstream.backend("mock")));
+        let report = Report::of(&env, &root);
+        assert_eq!(report.code, Some(1), "{}", report.value);
+        let found = report.only("backend mock", "bad");
+        assert!(found.contains(said), "{found}");
+    }
+}
+
+#[test]
+fn probe_asks_a_model_for_one_token() {
+    for (answer, state, said) in [
+        (
+            r#"{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"p"}}]}"#,
+            "ok",
+            "mock-1 answers at ",
+        ),
+        (
+            r#"{"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}"#,
+            "bad",
+            "insufficient balance (1008)",
+        ),
+    ] {
+        let upstream = Upstream::start_with(move |request| {
+            if request.text().contains("max_tokens") { Reply::json(200, answer) } else { speaks(request) }
+        });
+        let env = TestEnv::new(MUNINN);
+        let root = env.repository("demo", &FILES);
+        env.write_config(&format!("{}{}", any_port(), upstream.backend("mock")));
+        assert!(
+            Report::of(&env, &root).about("answer of mock").is_empty(),
+            "nothing is asked unless the user wants it"
+        );
+        let report = Report::read(env.run(&root, &["doctor", "--json", "--probe"]));
+        let found = report.only("answer of mock", state);
+        assert!(found.contains(said), "{found}");
+        let asked = upstream.requests().into_iter().filter(|request| request.text().contains("max_tokens"));
+        let bodies: Vec<Value> = asked.map(|request| serde_json::from_slice(&request.body).unwrap()).collect();
+        assert_eq!(bodies.len(), 1);
+        assert_eq!((&bodies[0]["model"], &bodies[0]["max_tokens"]), (&"mock-1".into(), &1.into()));
+    }
+}
+
+#[test]
 fn healthy_installation_has_no_findings() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start_with(speaks));
     let root = env.repository("demo", &FILES);

@@ -3,10 +3,12 @@
 
 mod reading;
 
-use muninn_tests::{Recorded, Reply, answers};
+use muninn_tests::{Gateway, Recorded, Reply, TestEnv, Upstream, answers};
 use serde_json::{Value, json};
 
 pub(crate) use reading::Answer;
+
+use crate::MUNINN;
 
 /// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +55,26 @@ pub(crate) fn backend(name: &str, url: &str, format: Format) -> String {
         "[[backends]]\nname = \"{name}\"\nurl = \"{url}\"\ndialect = \"{}\"\ndefault_model = \"mock-1\"\n",
         format.dialect()
     )
+}
+
+/// A [`backend`] of each format at one address, named after its format, with further lines for each. It gets the models whose names
+/// begin with its own.
+pub(crate) fn backends(url: &str, more: &str) -> String {
+    let entry = |format: Format| {
+        let name = format.dialect();
+        format!("{}{more}[[routes]]\nmodel = \"{name}*\"\nbackend = \"{name}\"\n", backend(name, url, format))
+    };
+    ALL.map(entry).concat()
+}
+
+/// A gateway before three [`backends`] that answer so.
+pub(crate) fn serve(answer: impl Fn(&Recorded) -> Reply + Send + Sync + 'static) -> (Upstream, TestEnv, Gateway) {
+    let upstream = Upstream::start_with(answer);
+    let env = TestEnv::new(MUNINN);
+    env.write_config(&backends(&upstream.url(), ""));
+    let root = env.repository("demo", &[]);
+    let gateway = env.serve(&root, &[]);
+    (upstream, env, gateway)
 }
 
 impl Format {

@@ -41,6 +41,7 @@ mod faults;
 mod flood;
 mod foreign_text;
 mod formats;
+mod forms;
 mod forwarding;
 mod framing;
 mod framing_attacks;

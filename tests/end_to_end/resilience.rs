@@ -76,12 +76,64 @@ fn fallback_answers_for_a_busy_or_broken_backend() {
         (429, &[][..], 1),
         (500, &[][..], 1),
         (529, &[][..], 1),
+        (402, &[][..], 1),
+        (408, &[][..], 1),
+        (507, &[][..], 1),
+        (520, &[][..], 1),
+        (522, &[][..], 1),
+        (526, &[][..], 1),
+        (530, &[][..], 1),
+        (598, &[][..], 1),
     ] {
         let (first, fallback) = (failing(status, headers), Upstream::start());
         let (_env, gateway) = serve(&[first.backend("a"), fallback.backend("b"), ROUTE.to_owned()].concat());
-        assert_the_fallback_answered(&ask(&gateway), &fallback);
+        let response = ask(&gateway);
+        assert_the_fallback_answered(&response, &fallback);
+        assert_eq!(response.headers.get("x-muninn-backend"), Some("b"));
         assert_eq!(first.requests().len(), tries, "{status} {headers:?}");
     }
+}
+
+#[test]
+fn fallback_answers_for_an_error_with_status_200() {
+    let (events, json, html) = ("text/event-stream", "application/json", "text/html");
+    for (content_type, body, counts) in [
+        (json, r#"{"error":{"message":"no","type":"server_error"}}"#, true),
+        (json, r#"{"type":"error","error":{"type":"overloaded_error","message":"no"}}"#, true),
+        (json, r#"{"error":{"message":"no credit","code":402}}"#, false),
+        (json, r#"[{"error":{"code":503,"message":"no","status":"UNAVAILABLE"}}]"#, true),
+        (json, r#"{"base_resp":{"status_code":1000,"status_msg":"no"}}"#, true),
+        (json, r#"{"base_resp":{"status_code":1002,"status_msg":"slow down"}}"#, false),
+        (json, r#"{"code":500,"msg":"404 NOT_FOUND","success":false}"#, true),
+        (json, "", true),
+        (html, "<!doctype html><title>Sign in</title>", true),
+        (json, "<html>", true),
+        (events, "data: {\"error\":{\"message\":\"no\"}}\n\n", true),
+        (events, ": wait\n\nevent: error\ndata: {\"message\":\"no\"}\n\n", true),
+        (events, "data: {\"choices\":[{\"index\":0,\"error\":{\"message\":\"no\",\"code\":429}}]}\n\n", false),
+    ] {
+        let first = Upstream::start_with(move |_| Reply::new(200, content_type, body));
+        let fallback = Upstream::start();
+        let limits = "[limits]\ncircuit_failures = 2\ncircuit_cooldown_ms = 60000\n";
+        let (_env, gateway) =
+            serve(&[first.backend("a"), fallback.backend("b"), ROUTE.to_owned(), limits.to_owned()].concat());
+        let response = ask(&gateway);
+        assert_the_fallback_answered(&response, &fallback);
+        assert_eq!(response.headers.get("x-muninn-backend"), Some("b"), "{body}");
+        for _ in 0..2 {
+            assert_eq!(ask(&gateway).status, 200);
+        }
+        assert_eq!(first.requests().len(), if counts { 2 } else { 3 }, "the circuit sees it: {body}");
+    }
+}
+
+#[test]
+fn answer_that_breaks_off_before_its_first_event_goes_to_the_fallback() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 900\r\n\r\n";
+    let first = Upstream::start_with(move |_| Reply::raw(format!("{head}data: {{\"id\"")));
+    let fallback = Upstream::start();
+    let (_env, gateway) = serve(&[first.backend("a"), fallback.backend("b"), ROUTE.to_owned()].concat());
+    assert_the_fallback_answered(&ask(&gateway), &fallback);
 }
 
 #[test]
@@ -194,8 +246,10 @@ fn idle_timeout_ends_the_stream_on_both_sides() {
     let limits = "[limits]\nstream_idle_timeout_ms = 300\n";
     let (_env, gateway) = serve(&[upstream.backend("a"), limits.to_owned()].concat());
     control.head(200);
+    control.send("data: 0\n\n");
     let mut stream = http::stream(gateway.address, "POST", CHAT, &[], STREAMED);
-    for number in 0..3 {
+    stream.read_until("data: 0\n\n");
+    for number in 1..3 {
         control.send(format!("data: {number}\n\n"));
         stream.read_until(&format!("data: {number}\n\n"));
     }

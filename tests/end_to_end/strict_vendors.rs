@@ -3,11 +3,10 @@
 mod judge;
 
 use base64::Engine as _;
-use muninn_tests::{Gateway, Recorded, Reply, TestEnv, Upstream};
+use muninn_tests::{Recorded, Reply};
 use serde_json::{Value, json};
 
-use crate::MUNINN;
-use crate::formats::{ALL, Format, backend, call};
+use crate::formats::{ALL, Format, call, serve};
 
 /// Refuses as the vendor of the path would, and answers everything else.
 fn strict(request: &Recorded) -> Reply {
@@ -18,22 +17,6 @@ fn strict(request: &Recorded) -> Reply {
     }
     let message = format!("{}\n{body}", refusals.join("\n"));
     Reply::json(400, json!({"error": {"message": message, "type": "invalid_request_error"}}).to_string())
-}
-
-fn serve() -> (Upstream, TestEnv, Gateway) {
-    let upstream = Upstream::start_with(strict);
-    let env = TestEnv::new(MUNINN);
-    let config: String = ALL
-        .into_iter()
-        .map(|format| {
-            let name = format.dialect();
-            backend(name, &upstream.url(), format) + &format!("[[routes]]\nmodel = \"{name}\"\nbackend = \"{name}\"\n")
-        })
-        .collect();
-    env.write_config(&config);
-    let root = env.repository("demo", &[]);
-    let gateway = env.serve(&root, &[]);
-    (upstream, env, gateway)
 }
 
 fn data(start: &[u8]) -> String {
@@ -189,7 +172,7 @@ fn requests(format: Format) -> Vec<(&'static str, Value)> {
 
 #[test]
 fn every_converted_request_is_within_the_vendors_limits() {
-    let (upstream, _env, gateway) = serve();
+    let (upstream, _env, gateway) = serve(strict);
     let mut count = 0;
     for client in ALL {
         for (name, request) in requests(client) {

@@ -1,17 +1,19 @@
 //! Trying backends until one answers, before anything was sent to the client.
 //!
 //! A transient failure is retried at the same backend. After other failures of a backend the next candidate is tried.
-//! The client gets the last answer unchanged, with its `retry-after` headers, even if its status is an error. Only the
-//! heads of answers are read here.
+//! The client gets the last answer unchanged, with its `retry-after` headers, even if it is an error. Of an answer with status
+//! 200 the first event is read here: it may be an error too, and nothing was sent to the client before it.
 
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderMap, Response};
 use muninn_ledger::{CircuitOpen, Try, TryOutcome};
+use muninn_wire::convert::Opening;
 use muninn_wire::error::ErrorKind;
 use thiserror::Error;
 
+use super::opening::open;
 use super::{Candidate, Outgoing, SendError, Transport};
 
 /// The longest pause before the first retry. Each further retry doubles it, up to [`LONGEST_BACKOFF`].
@@ -38,6 +40,8 @@ pub struct AttemptAnswer<H> {
     pub context: H,
     /// The unchanged answer.
     pub response: Response<Body>,
+    /// What its beginning tells; nothing of an answer that is not judged.
+    pub opening: Opening,
 }
 
 /// The reason why no candidate answered. `E` is the error of the caller's request builder.
@@ -92,9 +96,19 @@ impl BackendError {
     }
 }
 
-fn try_outcome(sent: &Result<Response<Body>, SendError>) -> TryOutcome {
+/// An answer with what its beginning tells, or the reason for its absence.
+type Sent = Result<(Response<Body>, Opening), SendError>;
+
+fn try_outcome(sent: &Sent) -> TryOutcome {
     match sent {
-        Ok(response) => TryOutcome::Answered(response.status().as_u16()),
+        Ok((_, Opening { failure: Some(failure), .. })) => {
+            if failure.kind.status().is_server_error() {
+                TryOutcome::Failed
+            } else {
+                TryOutcome::Refused
+            }
+        }
+        Ok((response, _)) => TryOutcome::Answered(response.status().as_u16()),
         Err(SendError::Url { .. }) => TryOutcome::NotSent,
         Err(SendError::Connect { .. }) => TryOutcome::NotConnected,
         Err(SendError::Broken { .. } | SendError::BrokenOff { .. }) => TryOutcome::Broken,
@@ -106,21 +120,23 @@ fn try_outcome(sent: &Result<Response<Body>, SendError>) -> TryOutcome {
 /// 429.
 fn is_backend_failure(outcome: TryOutcome) -> bool {
     match outcome {
-        TryOutcome::Answered(status) => matches!(status, 500 | 502 | 503 | 504 | 529),
-        TryOutcome::NotConnected | TryOutcome::Broken | TryOutcome::TimedOut => true,
-        TryOutcome::CircuitOpen | TryOutcome::NotSent => false,
+        TryOutcome::Answered(status) => matches!(status, 500 | 502..=504 | 507 | 520..=526 | 529 | 530 | 598),
+        TryOutcome::NotConnected | TryOutcome::Broken | TryOutcome::TimedOut | TryOutcome::Failed => true,
+        TryOutcome::CircuitOpen | TryOutcome::NotSent | TryOutcome::Refused => false,
     }
 }
 
-/// Whether the client gets this answer without trying another candidate: another backend would answer alike.
-fn is_final(status: StatusCode) -> bool {
-    !matches!(status.as_u16(), 429 | 500 | 502 | 503 | 504 | 529)
+/// Whether the client gets this answer without trying another candidate: another backend would answer alike. A backend without
+/// credit (402), one that waited too long (408) and one that refuses more requests (429) are sound, and others may answer.
+fn is_final(outcome: TryOutcome) -> bool {
+    let is_elsewhere = matches!(outcome, TryOutcome::Answered(402 | 408 | 429) | TryOutcome::Refused);
+    !is_elsewhere && !is_backend_failure(outcome)
 }
 
 /// Whether the same backend may be retried after a pause. Answers with their own retry headers are not retried here.
-fn is_retryable(sent: &Result<Response<Body>, SendError>) -> bool {
+fn is_retryable(sent: &Sent) -> bool {
     match sent {
-        Ok(response) => matches!(response.status().as_u16(), 502..=504) && !has_retry_headers(response.headers()),
+        Ok((response, _)) => matches!(response.status().as_u16(), 502..=504) && !has_retry_headers(response.headers()),
         Err(error) => error.is_retryable(),
     }
 }
@@ -161,9 +177,9 @@ pub async fn attempt<H, E, F: Future<Output = Result<(Outgoing, H), E>>>(
             }
         };
         match send_with_retries(transport, candidate, outgoing, &mut tries).await {
-            Ok(response) => {
-                let is_final = is_final(response.status());
-                answered = Some(AttemptAnswer { candidate: index, context, response });
+            Ok((response, opening)) => {
+                let is_final = tries.last().is_none_or(|last| is_final(last.happened));
+                answered = Some(AttemptAnswer { candidate: index, context, response, opening });
                 if is_final {
                     break;
                 }
@@ -180,7 +196,7 @@ async fn send_with_retries(
     candidate: &Candidate,
     outgoing: Outgoing,
     tries: &mut Vec<Try>,
-) -> Result<Response<Body>, BackendError> {
+) -> Result<(Response<Body>, Opening), BackendError> {
     let backend = &candidate.backend;
     let now = Instant::now();
     let permit = backend.circuit.admit(now).await.map_err(|refused| {
@@ -190,7 +206,10 @@ async fn send_with_retries(
     let mut retry = 0;
     let (sent, outcome) = loop {
         let started = Instant::now();
-        let sent = transport.send(backend, outgoing.clone()).await;
+        let sent = match transport.send(backend, outgoing.clone()).await {
+            Ok(response) if outgoing.is_judged && response.status().is_success() => open(response, &backend.name).await,
+            sent => sent.map(|response| (response, Opening::default())),
+        };
         let outcome = try_outcome(&sent);
         record_try(tries, candidate, outcome, started);
         if retry >= backend.retries || !is_retryable(&sent) {
@@ -230,12 +249,12 @@ fn record_try(tries: &mut Vec<Try>, candidate: &Candidate, happened: TryOutcome,
 mod tests {
     use super::*;
 
-    fn answer(status: u16, headers: &[(&'static str, &str)]) -> Result<Response<Body>, SendError> {
+    fn answer(status: u16, headers: &[(&'static str, &str)]) -> Sent {
         let mut response = Response::builder().status(status);
         for (name, value) in headers {
             response = response.header(*name, *value);
         }
-        Ok(response.body(Body::empty()).unwrap())
+        Ok((response.body(Body::empty()).unwrap(), Opening::default()))
     }
 
     fn failures() -> [SendError; 3] {
@@ -249,18 +268,20 @@ mod tests {
     }
 
     /// Whether a try is final, whether it is retried, and whether it counts as a failure of the backend.
-    fn classified(sent: Result<Response<Body>, SendError>) -> (bool, bool, bool) {
-        let is_final = sent.as_ref().is_ok_and(|response| is_final(response.status()));
+    fn classified(sent: Sent) -> (bool, bool, bool) {
+        let is_final = sent.is_ok() && is_final(try_outcome(&sent));
         (is_final, is_retryable(&sent), is_backend_failure(try_outcome(&sent)))
     }
 
     #[test]
     fn answers_and_failures_are_final_retryable_or_counted() {
-        for status in [200, 206, 302, 400, 401, 403, 404, 408, 413, 422, 501] {
+        for status in [200, 206, 302, 400, 401, 403, 404, 409, 413, 422, 501] {
             assert_eq!(classified(answer(status, &[])), (true, false, false), "{status}");
         }
-        assert_eq!(classified(answer(429, &[])), (false, false, false));
-        for status in [500, 529] {
+        for status in [402, 408, 429] {
+            assert_eq!(classified(answer(status, &[])), (false, false, false), "{status}");
+        }
+        for status in [500, 507, 520, 521, 522, 523, 524, 525, 526, 529, 530, 598] {
             assert_eq!(classified(answer(status, &[])), (false, false, true), "{status}");
         }
         for status in [502, 503, 504] {

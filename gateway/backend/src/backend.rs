@@ -32,7 +32,7 @@ impl Deref for Backend {
 impl Backend {
     /// Creates a backend without a list of models.
     pub fn new(config: BackendConfig, circuits: &Circuits) -> Backend {
-        Backend { circuit: circuits.of(&config.name, &config.url), config, models: Vec::new() }
+        Backend { circuit: circuits.of(&config.name, &config.url.base), config, models: Vec::new() }
     }
 
     /// Creates the backend of a cloud vendor, for requests with the client's credential.

@@ -5,6 +5,7 @@
 //! Access keys of Muninn are sent to no backend.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use muninn_config::is_azure;
 use muninn_config::secrets::Secret;
 use muninn_wire::{Dialect, WireFormat};
 
@@ -92,8 +93,8 @@ fn copy_key_to_bearer(headers: &mut HeaderMap) {
 
 fn is_vendor_of(backend: &Backend, vendor: Option<Dialect>) -> bool {
     match vendor {
-        Some(Dialect::Anthropic) => backend.url == ANTHROPIC_URL,
-        Some(Dialect::OpenAi) => backend.url == OPENAI_URL,
+        Some(Dialect::Anthropic) => backend.url.base == ANTHROPIC_URL,
+        Some(Dialect::OpenAi) => backend.url.base == OPENAI_URL,
         None => false,
     }
 }
@@ -114,6 +115,14 @@ fn add_key(headers: &mut HeaderMap, backend: &Backend, format: WireFormat, key: 
         }
     };
     let is_messages = format == WireFormat::Messages;
+    // A token of a login is a JWT, and stays a bearer token.
+    if is_azure(&backend.url.base) && !key.reveal().starts_with("eyJ") {
+        set(HeaderName::from_static("api-key"), key.reveal().to_owned());
+        if is_messages {
+            set(HeaderName::from_static("x-api-key"), key.reveal().to_owned());
+        }
+        return;
+    }
     if is_messages {
         set(HeaderName::from_static("x-api-key"), key.reveal().to_owned());
     }
@@ -126,7 +135,7 @@ fn add_key(headers: &mut HeaderMap, backend: &Backend, format: WireFormat, key: 
 mod tests {
     use super::*;
     use crate::Circuits;
-    use muninn_config::{BackendConfig, LimitsConfig};
+    use muninn_config::{Address, BackendConfig, LimitsConfig};
 
     const ANTHROPIC_KEY: &str = "sk-ant-api03-dummy-dummy-dummy";
     const OPENAI_KEY: &str = "sk-proj-dummy-dummy-dummy-dummy";
@@ -181,7 +190,7 @@ mod tests {
             "http://api.anthropic.com",
             "https://api.anthropic.com@evil.example",
         ] {
-            lookalike.config.url = url.into();
+            lookalike.config.url = Address::of_base(url.into());
             assert!(sent(&lookalike, WireFormat::Messages, &[("x-api-key", ANTHROPIC_KEY)]).is_empty(), "{url}");
         }
     }
@@ -195,6 +204,16 @@ mod tests {
             sent(&backend, WireFormat::Chat, &[("authorization", "Bearer clients"), ("x-api-key", "c")]),
             ["authorization: Bearer own"]
         );
+    }
+
+    #[test]
+    fn azure_gets_the_key_in_its_own_header() {
+        let backend = local(|config| {
+            config.url = Address::of_base("https://x.openai.azure.com/openai".into());
+            config.key = Some(Secret::new("own".into()));
+        });
+        assert_eq!(sent(&backend, WireFormat::Chat, &[("authorization", "Bearer clients")]), ["api-key: own"]);
+        assert_eq!(sent(&backend, WireFormat::Messages, &[]), ["api-key: own", "x-api-key: own"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use muninn_config::{BackendConfig, LimitsConfig};
+use muninn_config::{Address, BackendConfig, LimitsConfig};
 use muninn_wire::WireFormat;
 use serde::Deserialize;
 use tokio::sync::Mutex;
@@ -187,7 +187,7 @@ impl Discovery {
         if let Some(server) = before.filter(|server| server.is_probed) {
             return Some(Server { owner, ..server.clone() });
         }
-        let probe = probe_formats(&url, PROBE_TIMEOUT).await;
+        let probe = probe_formats(&Address::of_base(url.clone()), PROBE_TIMEOUT).await;
         let mut formats = probe.supported_formats();
         if formats.is_empty() {
             // The server lists models, so it is a slow model server, and all model servers speak chat.

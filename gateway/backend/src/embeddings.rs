@@ -66,7 +66,7 @@ impl RemoteEmbedder {
     /// # Errors
     /// [`EmbedError`] if the backend does not answer with a vector.
     pub fn connect(backend: Backend, model: &str) -> Result<RemoteEmbedder, EmbedError> {
-        let name = name_of(&backend.url, model);
+        let name = name_of(&backend.url.base, model);
         let blocking_client =
             BlockingClient::start(&Supervisor::default(), CONNECT_TIMEOUT).map_err(|error| failed(&name, error))?;
         let endpoint = Endpoint { name, model: model.to_owned(), backend };
@@ -183,8 +183,13 @@ impl Endpoint {
         headers.insert("content-type", HeaderValue::from_static("application/json"));
         apply_credentials(&mut headers, &self.backend, WireFormat::Chat);
         let body = json!({"model": self.model, "input": texts, "encoding_format": "float"});
-        let request =
-            Outgoing { method: Method::POST, path: PATH.to_owned(), headers, body: Bytes::from(body.to_string()) };
+        let request = Outgoing {
+            method: Method::POST,
+            path: PATH.to_owned(),
+            headers,
+            body: Bytes::from(body.to_string()),
+            is_judged: false,
+        };
         let sent = transport.send(&self.backend, request).await;
         let answer = sent.map_err(|error| failed(&self.name, error))?;
         let status = answer.status();

@@ -17,6 +17,7 @@ mod fair;
 pub mod metrics;
 mod model;
 mod models;
+mod opening;
 mod pattern;
 pub mod percent;
 mod pool;

@@ -58,8 +58,13 @@ async fn list(backend: &Backend, transport: &Transport, client: &HeaderMap) -> V
     }
     apply_credentials(&mut headers, backend, format);
     let listing = async {
-        let request =
-            Outgoing { method: http::Method::GET, path: "/v1/models".to_owned(), headers, body: bytes::Bytes::new() };
+        let request = Outgoing {
+            method: http::Method::GET,
+            path: "/v1/models".to_owned(),
+            headers,
+            body: bytes::Bytes::new(),
+            is_judged: false,
+        };
         let answer = transport.send(backend, request).await.ok()?;
         let body = axum::body::to_bytes(answer.into_body(), MAX_LIST_BYTES).await.ok()?;
         let list: ModelList = serde_json::from_slice(&body).ok()?;

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use http::StatusCode;
+use muninn_config::Address;
 use muninn_wire::{ANTHROPIC_VERSION, WireFormat};
 use serde::Serialize;
 
@@ -51,18 +52,18 @@ impl Probe {
     }
 }
 
-/// Probes the three wire formats of a server. `url` is its base address without `/v1`. Each probe ends after `timeout`.
+/// Probes the three wire formats of a server. Each probe ends after `timeout`.
 /// No credential is sent: a server that needs one answers 401 on the paths that it has.
-pub async fn probe_formats(url: &str, timeout: Duration) -> Probe {
-    let client = client(url, timeout);
+pub async fn probe_formats(url: &Address, timeout: Duration) -> Probe {
+    let client = client(&url.base, timeout);
     let probe = async |format: WireFormat| match &client {
-        Ok(client) => probe_format(client, url, format).await,
+        Ok(client) => probe_format(client, &url.of(format.path())).await,
         Err(error) => FormatSupport::Unknown(innermost(error)),
     };
     let (chat, messages, responses) =
         tokio::join!(probe(WireFormat::Chat), probe(WireFormat::Messages), probe(WireFormat::Responses));
     Probe {
-        url: url.to_owned(),
+        url: url.to_string(),
         formats: [(WireFormat::Chat, chat), (WireFormat::Messages, messages), (WireFormat::Responses, responses)],
     }
 }
@@ -76,9 +77,9 @@ pub(super) fn client(url: &str, timeout: Duration) -> reqwest::Result<reqwest::C
     builder.build()
 }
 
-async fn probe_format(client: &reqwest::Client, url: &str, format: WireFormat) -> FormatSupport {
+async fn probe_format(client: &reqwest::Client, url: &str) -> FormatSupport {
     let request = client
-        .post(format!("{url}{}", format.path()))
+        .post(url)
         .header("content-type", "application/json")
         .header("anthropic-version", ANTHROPIC_VERSION)
         .body("{}");
@@ -87,23 +88,33 @@ async fn probe_format(client: &reqwest::Client, url: &str, format: WireFormat) -
         Err(error) => return FormatSupport::Unknown(innermost(&error)),
     };
     let status = answer.status();
+    let location = answer.headers().get("location").and_then(|to| to.to_str().ok()).map(str::to_owned);
     let mut start = Vec::new();
-    if status.is_success() {
-        while start.len() < SEARCHED_BYTES
-            && let Ok(Some(chunk)) = answer.chunk().await
-        {
-            start.extend_from_slice(&chunk);
-        }
+    while start.len() < SEARCHED_BYTES
+        && let Ok(Some(chunk)) = answer.chunk().await
+    {
+        start.extend_from_slice(&chunk);
     }
-    support(status, &String::from_utf8_lossy(&start))
+    support(status, location.as_deref(), &String::from_utf8_lossy(&start))
 }
 
 /// Derives the support from the status and the start of the body. LM Studio answers 200 on missing paths, with an error
-/// in the body.
-fn support(status: StatusCode, start: &str) -> FormatSupport {
+/// in the body. A page and a redirect do not tell that there is a model server.
+fn support(status: StatusCode, location: Option<&str>, start: &str) -> FormatSupport {
     let is_missing = matches!(status.as_u16(), 404 | 405 | 501)
         || (status.is_success() && start.contains("Unexpected endpoint or method"));
-    if is_missing { FormatSupport::No(status.as_u16()) } else { FormatSupport::Yes(status.as_u16()) }
+    let start = start.trim_start();
+    let is_answer = ["{", "[", "data:", "event:"].iter().any(|begin| start.starts_with(begin));
+    // A server that wants a key may say so with a page.
+    let is_page = (start.starts_with('<') || status.is_success()) && !matches!(status.as_u16(), 401 | 403);
+    match () {
+        () if is_missing => FormatSupport::No(status.as_u16()),
+        () if status.is_redirection() => {
+            FormatSupport::Unknown(format!("it redirects to {}", location.unwrap_or("another address")))
+        }
+        () if !is_answer && is_page => FormatSupport::Unknown(format!("it answers {status}, and no JSON")),
+        () => FormatSupport::Yes(status.as_u16()),
+    }
 }
 
 #[cfg(test)]
@@ -116,7 +127,9 @@ mod tests {
             (400, "", true),
             (401, "", true),
             (422, "", true),
+            (401, "<html>", true),
             (500, "", true),
+            (500, "{\"error\":{}}", true),
             (200, "{\"choices\":[]}", true),
             (404, "", false),
             (405, "", false),
@@ -124,7 +137,17 @@ mod tests {
             (200, "{\"error\":\"Unexpected endpoint or method. (POST /v1/messages)\"}", false),
         ] {
             let expected = if is_supported { FormatSupport::Yes(status) } else { FormatSupport::No(status) };
-            assert_eq!(support(StatusCode::from_u16(status).unwrap(), body), expected, "{status} {body}");
+            assert_eq!(support(StatusCode::from_u16(status).unwrap(), None, body), expected, "{status} {body}");
+        }
+        for (status, location, body, reason) in [
+            (200, None, "<!doctype html><title>Sign in", "it answers 200 OK, and no JSON"),
+            (200, None, "", "it answers 200 OK, and no JSON"),
+            (500, None, "<html>", "it answers 500 Internal Server Error, and no JSON"),
+            (302, Some("https://sso.example/"), "", "it redirects to https://sso.example/"),
+            (301, None, "{}", "it redirects to another address"),
+        ] {
+            let support = support(StatusCode::from_u16(status).unwrap(), location, body);
+            assert_eq!(support, FormatSupport::Unknown(reason.to_owned()), "{status} {body}");
         }
     }
 }

@@ -41,7 +41,7 @@ impl Router {
     pub fn renewed(&self, config: &Config, own_port: u16) -> Router {
         let circuits = self.circuits.renewed(config.limits.circuit, |name, url| {
             let mut backends = config.backends.iter();
-            config.backends.is_empty() || backends.any(|backend| backend.name == name && backend.url == url)
+            config.backends.is_empty() || backends.any(|backend| backend.name == name && backend.url.base == url)
         });
         Router::with_circuits(config, own_port, circuits)
     }

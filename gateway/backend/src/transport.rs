@@ -27,6 +27,8 @@ pub struct Outgoing {
     /// The headers with credentials, without host and length.
     pub headers: HeaderMap,
     pub body: Bytes,
+    /// Whether the answer is one of a model, whose beginning tells whether it is an error.
+    pub is_judged: bool,
 }
 
 /// The transports and their connections. Each worker thread has one, so that both sides of a connection are on one
@@ -69,7 +71,7 @@ impl Transport {
     /// # Errors
     /// [`SendError`] if no answer arrives. An answer with an error status is no error.
     pub async fn send(&self, backend: &Backend, request: Outgoing) -> Result<Response<Body>, SendError> {
-        let url = format!("{}{}", backend.url, request.path);
+        let url = backend.url.of(&request.path);
         let uri: http::Uri = url
             .parse()
             .map_err(|error: http::uri::InvalidUri| SendError::Url { url: url.clone(), reason: error.to_string() })?;

@@ -1,13 +1,12 @@
 //! Resolving and checking `[[backends]]` and `[[routes]]` of a user's file.
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use muninn_context_engine::value::Prices;
 use muninn_wire::WireFormat;
-use reqwest::Url;
 use thiserror::Error;
 
+use super::address::Address;
 use super::backend_names::{Names, UnknownBackend};
 use super::invalid::{UnknownValue, invalid};
 use super::raw::{self, Fallback, OneOrMany};
@@ -32,17 +31,9 @@ enum InvalidRoute {
     TooManyStars { rename: String, pattern: String },
 }
 
-/// The reason why a backend's address, dialect or key is invalid.
+/// The reason why a backend's dialect or key is invalid.
 #[derive(Debug, Error)]
 enum InvalidBackend {
-    #[error("`{url}` is not a URL: {error}")]
-    NoUrl { url: String, error: <Url as FromStr>::Err },
-    #[error("`{0}` must start with http:// or https:// and contain a host")]
-    NoHost(String),
-    #[error("contains a credential; use key_env or key_file instead")]
-    Credential,
-    #[error("`{0}` must not have a query or a fragment")]
-    Query(String),
     #[error("is empty; write {DIALECTS}")]
     NoDialect,
     #[error(transparent)]
@@ -53,7 +44,7 @@ enum InvalidBackend {
     NoVariable(String),
     #[error("{file}: {error}")]
     KeyFile { file: String, error: std::io::Error },
-    #[error("is empty, or contains characters that are not allowed in a header")]
+    #[error("is empty, or contains white space or characters that are not allowed in a header")]
     InvalidHeader,
 }
 
@@ -74,15 +65,16 @@ pub(super) fn backends(
         }
         let fallbacks = fallbacks(&raw.fallbacks, &names, "*", (index, None))
             .map_err(|error| invalid(origin, key("fallbacks"), error))?;
-        let url = base_url(&raw.url).map_err(|error| invalid(origin, key("url"), error))?;
+        let url = Address::read(&raw.url).map_err(|error| invalid(origin, key("url"), error))?;
         let http2_prior_knowledge = raw.http2_prior_knowledge.unwrap_or(false);
-        if http2_prior_knowledge && url.starts_with("https:") {
+        if http2_prior_knowledge && url.base.starts_with("https:") {
             let message = "applies to http:// only; over https:// HTTP/2 is negotiated";
             return Err(invalid(origin, key("http2_prior_knowledge"), message));
         }
         let formats = formats(&raw.dialect).map_err(|error| invalid(origin, key("dialect"), error))?;
-        let default = BackendConfig::new(raw.name.clone(), url, formats, limits);
+        let default = BackendConfig::new(raw.name.clone(), String::new(), formats, limits);
         backends.push(BackendConfig {
+            url,
             key: secret(raw).map_err(|error| invalid(origin, key("key"), error))?,
             client_credentials: raw.client_credentials.unwrap_or(false),
             default_model: raw.default_model.clone(),
@@ -174,22 +166,6 @@ fn check_rename(rename: Option<&str>, pattern: &str) -> Result<(), InvalidRoute>
     }
 }
 
-/// Checks a base address and removes a trailing `/v1`, which the paths of all wire formats contain.
-fn base_url(written: &str) -> Result<String, InvalidBackend> {
-    let url = Url::parse(written).map_err(|error| InvalidBackend::NoUrl { url: written.to_owned(), error })?;
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(InvalidBackend::NoHost(written.to_owned()));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(InvalidBackend::Credential);
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(InvalidBackend::Query(written.to_owned()));
-    }
-    let trimmed = written.trim_end_matches('/');
-    Ok(trimmed.strip_suffix("/v1").unwrap_or(trimmed).to_owned())
-}
-
 /// Returns the wire formats of the names in `dialect`. A name stands for a family or a single format.
 fn formats(written: &OneOrMany) -> Result<Vec<WireFormat>, InvalidBackend> {
     let names = match written {
@@ -226,16 +202,43 @@ fn secret(raw: &raw::Backend) -> Result<Option<Secret>, InvalidBackend> {
             std::fs::read_to_string(file).map_err(|error| InvalidBackend::KeyFile { file: file.clone(), error })?
         }
     };
-    let value = value.trim();
+    let value = bare_key(&value);
     match http::HeaderValue::from_str(value) {
-        Ok(_) if !value.is_empty() => Ok(Some(Secret::new(value.to_owned()))),
+        Ok(_) if !value.is_empty() && !value.contains(char::is_whitespace) => Ok(Some(Secret::new(value.to_owned()))),
         _ => Err(InvalidBackend::InvalidHeader),
     }
 }
 
+/// Returns a key without what people paste with it: a byte order mark, the name of a variable, quotes, `Bearer`.
+fn bare_key(written: &str) -> &str {
+    let mut key = written.trim_start_matches('\u{feff}').trim();
+    let exported = key.strip_prefix("export ");
+    key = exported.unwrap_or(key).trim_start();
+    // A key may end in signs of equality.
+    let is_name = |name: &str| {
+        (exported.is_some() || name.contains('_'))
+            && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    };
+    if let Some((name, value)) = key.split_once('=')
+        && is_name(name.trim_end())
+    {
+        key = value.trim();
+    }
+    for quote in ['"', '\''] {
+        key = key.strip_prefix(quote).and_then(|key| key.strip_suffix(quote)).unwrap_or(key).trim();
+    }
+    let scheme = key.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("bearer "));
+    scheme.map_or(key, |scheme| key[scheme.len()..].trim())
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::address::InvalidAddress;
     use super::*;
+
+    fn base_url(written: &str) -> Result<String, InvalidAddress> {
+        Address::read(written).map(|address| address.base)
+    }
 
     #[test]
     fn the_base_url_stops_before_v1() {
@@ -244,13 +247,13 @@ mod tests {
         {
             assert_eq!(base_url(written).unwrap(), "http://127.0.0.1:8000");
         }
-        for wrong in ["127.0.0.1:8000", "ftp://x", "http://user:pass@host", "http://x/?q"] {
+        for wrong in ["127.0.0.1:8000", "ftp://x", "http://user:pass@host", "http://x/#q"] {
             assert!(base_url(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn usable_addresses_are_accepted_as_written() {
+    fn usable_addresses_can_be_asked() {
         for written in [
             "https://api.example.com",
             "HTTPS://API.Example.com/x",
@@ -274,7 +277,8 @@ mod tests {
             "http://@example.com",
             "http://:@example.com",
         ] {
-            assert_eq!(base_url(written).map_err(|error| error.to_string()), Ok(written.to_owned()));
+            let asked = Address::read(written).unwrap().of("/v1/models");
+            assert!(asked.ends_with("/v1/models") && asked.parse::<http::Uri>().is_ok(), "{written}: {asked}");
         }
     }
 
@@ -286,7 +290,7 @@ mod tests {
         };
         let credential =
             |written: &str| (written.to_owned(), "contains a credential; use key_env or key_file instead".to_owned());
-        let query = |written: &str| (written.to_owned(), format!("`{written}` must not have a query or a fragment"));
+        let fragment = |written: &str| (written.to_owned(), format!("`{written}` must not have a fragment"));
         for (written, expected) in [
             no_url("", "relative URL without a base"),
             no_url("example.com", "relative URL without a base"),
@@ -330,10 +334,8 @@ mod tests {
             credential("http://user:pass@example.com?x"),
             credential("http://:pass@example.com"),
             credential("http://a@b@example.com"),
-            query("http://example.com?"),
-            query("http://example.com/v1?x=1"),
-            query("http://example.com#x"),
-            query("http://example.com/#"),
+            fragment("http://example.com#x"),
+            fragment("http://example.com/#"),
         ] {
             assert_eq!(base_url(&written).unwrap_err().to_string(), expected, "{written}");
         }
@@ -357,6 +359,28 @@ mod tests {
 
     fn resolved(dialect: &[&str]) -> Result<Vec<WireFormat>, InvalidBackend> {
         formats(&OneOrMany::Many(dialect.iter().map(|name| (*name).to_owned()).collect()))
+    }
+
+    #[test]
+    fn keys_are_freed_of_what_is_pasted_with_them() {
+        for written in [
+            "sk-1=",
+            " sk-1=\r\n",
+            "\u{feff}sk-1=\n",
+            "\"sk-1=\"",
+            "'sk-1='",
+            "Bearer sk-1=",
+            "bearer  sk-1=",
+            "OPENAI_API_KEY=sk-1=",
+            "export OPENAI_API_KEY = \"sk-1=\"\n",
+            "ANTHROPIC_AUTH_TOKEN='Bearer sk-1='",
+        ] {
+            assert_eq!(bare_key(written), "sk-1=", "{written:?}");
+        }
+        for key in ["abc=def", "MFRGGZDFMZTWQ2LK====", "A_B="] {
+            let expected = if key == "A_B=" { "" } else { key };
+            assert_eq!(bare_key(key), expected);
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! are not trusted: a repository's file can only set `context` and `memory`, so that a cloned repository cannot choose
 //! where the user's prompts and keys are sent.
 
+mod address;
 mod backend_names;
 mod backends;
 mod chosen;
@@ -32,6 +33,7 @@ mod settings;
 mod wiki;
 mod worklog;
 
+pub use address::{Address, is_azure};
 pub use chosen_model::ChosenModel;
 pub use explore::{ExploreConfig, ExploreMode};
 pub use files::{ConfigError, nearest};

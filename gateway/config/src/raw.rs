@@ -97,7 +97,7 @@ pub(crate) struct Mcp {
 pub(crate) struct Backend {
     /// Unique name, used by routes, keys, receipts and logs. `muninn` is reserved.
     pub(crate) name: String,
-    /// Base address with `http://` or `https://`, without `/v1`, query or credentials.
+    /// Address with `http://` or `https://`, without credentials. With or without `/v1`, or as the vendor prints it; `muninn config check` prints what is asked.
     pub(crate) url: String,
     /// Wire formats that the server accepts: `chat`, `messages`, `responses`, `openai` (chat and responses) or
     /// `anthropic` (messages); one of them or a list.

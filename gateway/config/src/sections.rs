@@ -6,6 +6,7 @@ use std::time::Duration;
 use muninn_context_engine::value::Prices;
 use muninn_wire::WireFormat;
 
+use crate::Address;
 use crate::secrets::{KeyHash, Secret};
 
 /// The names of backends without configuration: the two vendors, and the servers of discovery.
@@ -24,8 +25,7 @@ pub struct McpConfig {
 #[derive(Debug, Clone)]
 pub struct BackendConfig {
     pub name: String,
-    /// The base address without a trailing slash and without `/v1`.
-    pub url: String,
+    pub url: Address,
     /// The wire formats that it accepts. Never empty.
     pub formats: Vec<WireFormat>,
     /// The backend's own key, read from an environment variable or a file.
@@ -47,7 +47,7 @@ impl BackendConfig {
     pub fn new(name: String, url: String, formats: Vec<WireFormat>, limits: &LimitsConfig) -> BackendConfig {
         BackendConfig {
             name,
-            url,
+            url: Address::of_base(url),
             formats,
             key: None,
             client_credentials: false,

@@ -130,6 +130,11 @@ impl Account {
         {
             result.head.headers.insert(reply::DROPPED, names);
         }
+        if let Some((backend, _)) = &result.by
+            && let Ok(name) = HeaderValue::try_from(backend.as_str())
+        {
+            result.head.headers.insert(reply::BACKEND, name);
+        }
         let body = self.body(result.source, silence);
         Response::from_parts(result.head, body)
     }

@@ -126,6 +126,7 @@ impl Incoming {
             streamed: ready.streamed,
             id: self.id.clone(),
             reads: true,
+            is_conversation: true,
             candidates: ready.candidates,
         }
     }

@@ -54,6 +54,7 @@ pub(super) async fn count_tokens(worker: Worker, format: WireFormat, request: Re
             streamed: false,
             id: String::new(),
             reads: true,
+            is_conversation: false,
             candidates: Vec::from([candidate]),
             worker,
         };

@@ -12,7 +12,9 @@ use http_body_util::BodyExt;
 use muninn_backend::{AttemptError, AttemptReport, Candidate, Outgoing, apply_credentials, attempt};
 use muninn_ledger::Try;
 use muninn_wire::convert::request::Dropped;
-use muninn_wire::convert::{self, AnswerContext, AnswerConverter};
+use muninn_wire::convert::{
+    self, AnswerContext, AnswerConverter, BodyForm, Opening, Reframer, completed_response, without_end,
+};
 use muninn_wire::error::{self, ErrorKind, Failure};
 use muninn_wire::overflow::Overflow;
 use muninn_wire::{Aligner, EndWatch, Insertion, Text, UsageWatch, WireFormat, failure, splice};
@@ -48,6 +50,8 @@ pub(super) struct Exchange {
     /// Whether usage, events and errors of the answer are read. If so, the request asks for an answer without content
     /// coding, and an encoded one is decoded. Other answers, such as files, stay encoded.
     pub reads: bool,
+    /// Whether a model answers. The form of its answer is judged by its first bytes.
+    pub is_conversation: bool,
     /// The backends that it may be sent to, first choice first.
     pub candidates: Vec<Candidate>,
 }
@@ -66,7 +70,7 @@ impl Exchange {
         };
         let candidate = &self.candidates[answered.candidate];
         let (dropped, context) = answered.context.unzip();
-        let (head, source) = self.answer(candidate, context, answered.response).await;
+        let (head, source) = self.answer(candidate, context, answered.response, answered.opening).await;
         ExchangeResult {
             head,
             source,
@@ -117,6 +121,7 @@ impl Exchange {
             (Method::POST, spoken.path().to_owned())
         };
         let is_unchanged = format == spoken && insertions.is_empty();
+        let is_judged = self.is_conversation;
         let shared = Arc::clone(&self.worker.shared);
         async move {
             let work = async move {
@@ -138,7 +143,7 @@ impl Exchange {
                 let context = AnswerContext { id: asked.id, created: asked.created, model, ..context };
                 (dropped, context)
             });
-            let outgoing = Outgoing { method, path, headers, body };
+            let outgoing = Outgoing { method, path, headers, body, is_judged };
             Ok((outgoing, how))
         }
     }
@@ -168,12 +173,14 @@ impl Exchange {
         }
     }
 
-    /// Turns a backend's answer into the client's. `context` is present if the request was converted.
+    /// Turns a backend's answer into the client's. `context` is present if the request was converted. An answer in another form
+    /// than the client asked for is written anew, by a conversion from the client's format to itself.
     async fn answer(
         &self,
         candidate: &Candidate,
         context: Option<AnswerContext>,
         response: Response<Body>,
+        opening: Opening,
     ) -> (response::Parts, Source) {
         let (mut head, mut body) = response.into_parts();
         let framed = is_framed(&head);
@@ -187,49 +194,135 @@ impl Exchange {
         if !head.status.is_success() {
             return self.error(candidate, context.is_some(), head, body).await;
         }
-        let Some(context) = context else {
-            let watch = UsageWatch::default();
-            if is_events(&head.headers) && !is_encoded(&head.headers) {
-                // Keep-alives and error events may be added.
-                head.headers.remove(header::CONTENT_LENGTH);
-                let source = Source::Events {
-                    body,
-                    aligner: Aligner::default(),
-                    ending: EndWatch::new(self.format),
-                    framed,
-                    watch,
-                    silent_bytes: 0,
-                };
-                return (head, source);
-            }
-            if is_decoded {
-                match read_ahead(body).await {
-                    Ok(read) => body = read,
-                    Err(error) => return unchanged(self.failed(StatusCode::BAD_GATEWAY, &broken_off(&error))),
-                }
-            }
-            return (head, Source::Untouched { body, watch });
+        let is_as_asked = match opening.form {
+            BodyForm::Unknown => true,
+            BodyForm::LooseEvents | BodyForm::JsonWithEnd => false,
+            form => form.is_stream() == self.streamed,
         };
-        let converter = Box::new(AnswerConverter::new(candidate.format, self.format, context));
+        let is_passed_on = context.is_none() && is_as_asked;
+        if let Some(failure) = opening.failure.filter(|_| !is_passed_on || opening.form == BodyForm::Unknown) {
+            return unchanged(self.refused(candidate, failure));
+        }
+        if is_passed_on {
+            return self.as_asked(head, body, opening.form, framed, is_decoded).await;
+        }
         if is_encoded(&head.headers) {
             return unchanged(self.failed(StatusCode::BAD_GATEWAY, &unreadable(&head.headers)));
         }
+        let context = match context {
+            Some(context) => context,
+            None if self.streamed && opening.form == BodyForm::LooseEvents => {
+                headers::for_converted(&mut head.headers);
+                // Lines of JSON have no last event, which is then written.
+                return self.as_asked(head, reframed(self.format, body), BodyForm::Events, false, is_decoded).await;
+            }
+            None if !self.streamed => match self.own_whole(&mut head, &mut body, opening.form).await {
+                Ok(Some(source)) => return (head, source),
+                Ok(None) => self.own_context(),
+                Err(failure) => return unchanged(self.failed(StatusCode::BAD_GATEWAY, &failure)),
+            },
+            None => self.own_context(),
+        };
+        let converter = Box::new(AnswerConverter::new(candidate.format, self.format, context));
+        let is_stream = match opening.form {
+            BodyForm::Unknown => self.streamed && !is_json(&head.headers),
+            form => form.is_stream(),
+        };
         headers::for_converted(&mut head.headers);
         // A converted answer always has a body, which a 204 must not have.
         head.status = StatusCode::OK;
-        if self.streamed && !is_json(&head.headers) {
+        if self.streamed && is_stream {
             head.headers.insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
             head.headers.insert(header::CACHE_CONTROL, reply::NO_CACHE);
             let source = Source::Converted { body, converter, silent_bytes: 0 };
             return (head, source);
         }
-        self.convert_whole(head, body, converter).await
+        self.convert_whole(head, body, is_stream, converter).await
+    }
+
+    /// The context of an answer that is written anew in the client's format.
+    fn own_context(&self) -> AnswerContext {
+        let AnswerContext { id, created, model, .. } = self.answer_context();
+        let body = std::str::from_utf8(&self.body).unwrap_or_default();
+        AnswerContext { id, created, model, ..convert::own_context(self.format, body) }
+    }
+
+    /// Reads a whole answer whose form alone is wrong, and takes it as the backend wrote it; `None` if it has to be written anew.
+    /// `body` then has what was read.
+    async fn own_whole(
+        &self,
+        head: &mut response::Parts,
+        body: &mut Body,
+        form: BodyForm,
+    ) -> Result<Option<Source>, Failure> {
+        let read = axum::body::to_bytes(std::mem::take(body), LONGEST_ANSWER).await;
+        let bytes = read.map_err(|error| broken_off(&error))?;
+        let whole = match form {
+            BodyForm::JsonWithEnd => std::str::from_utf8(&bytes).ok().map(|text| without_end(text).to_owned()),
+            _ if self.format == WireFormat::Responses => completed_response(&bytes),
+            _ => None,
+        };
+        let Some(whole) = whole else {
+            *body = Body::from(bytes);
+            return Ok(None);
+        };
+        headers::for_converted(&mut head.headers);
+        head.headers.insert(header::CONTENT_TYPE, reply::JSON);
+        Ok(Some(Source::Untouched { body: Body::from(whole), watch: UsageWatch::default() }))
+    }
+
+    /// The error with which a backend answered under a status of success.
+    fn refused(&self, candidate: &Candidate, mut failure: Failure) -> Response<Body> {
+        if let Some(overflow) = Overflow::parse(&failure.message) {
+            failure.kind = ErrorKind::ContextOverflow;
+            failure.message = overflow.message(self.format, candidate.backend.context_window);
+        }
+        self.failed(failure.kind.status(), &failure)
+    }
+
+    /// An answer in the client's format and in the form that it asked for.
+    async fn as_asked(
+        &self,
+        mut head: response::Parts,
+        mut body: Body,
+        form: BodyForm,
+        is_framed: bool,
+        is_decoded: bool,
+    ) -> (response::Parts, Source) {
+        let is_stream = form == BodyForm::Events || form == BodyForm::Unknown && is_events(&head.headers);
+        if is_stream && !is_encoded(&head.headers) {
+            // Keep-alives and error events may be added.
+            head.headers.remove(header::CONTENT_LENGTH);
+            if !is_events(&head.headers) {
+                head.headers.insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
+            }
+            let source = Source::Events {
+                body,
+                aligner: Aligner::default(),
+                ending: EndWatch::new(self.format),
+                framed: is_framed,
+                watch: UsageWatch::default(),
+                silent_bytes: 0,
+            };
+            return (head, source);
+        }
+        if is_decoded {
+            match read_ahead(body).await {
+                Ok(read) => body = read,
+                Err(error) => return unchanged(self.failed(StatusCode::BAD_GATEWAY, &broken_off(&error))),
+            }
+        }
+        if form == BodyForm::Json && is_events(&head.headers) {
+            head.headers.insert(header::CONTENT_TYPE, reply::JSON);
+        }
+        (head, Source::Untouched { body, watch: UsageWatch::default() })
     }
 
     async fn convert_whole(
         &self,
         mut head: response::Parts,
         body: Body,
+        is_stream: bool,
         mut converter: Box<AnswerConverter>,
     ) -> (response::Parts, Source) {
         let failed = |failure: &Failure| unchanged(self.failed(StatusCode::BAD_GATEWAY, failure));
@@ -239,9 +332,14 @@ impl Exchange {
         };
         let (streamed, length) = (self.streamed, bytes.len());
         let work = async move {
+            if is_stream {
+                let text = converter.stream_as_whole(&bytes)?;
+                return Ok((text, converter.usage()));
+            }
             let Ok(text) = std::str::from_utf8(&bytes) else {
                 return Err(bad_gateway("the backend's answer is not UTF-8".to_owned()));
             };
+            let text = without_end(text);
             let text = if streamed { converter.whole_as_stream(text) } else { converter.whole(text)? };
             Ok((text, converter.usage()))
         };
@@ -250,6 +348,9 @@ impl Exchange {
             Ok((text, usage)) => {
                 let kind = if streamed { reply::EVENT_STREAM } else { reply::JSON };
                 head.headers.insert(header::CONTENT_TYPE, kind);
+                if streamed {
+                    head.headers.insert(header::CACHE_CONTROL, reply::NO_CACHE);
+                }
                 (head, Source::Ready { text, usage })
             }
             Err(failure) => failed(&failure),
@@ -303,6 +404,25 @@ impl Exchange {
     fn failed(&self, status: StatusCode, failure: &Failure) -> Response<Body> {
         reply::json(status, error::body(self.format, failure.kind, &failure.message))
     }
+}
+
+/// A stream whose events are written as clients read them.
+fn reframed(format: WireFormat, body: Body) -> Body {
+    let state = (body.into_data_stream(), Reframer::new(format), false);
+    Body::from_stream(stream::unfold(state, async |(mut events, mut reframer, is_over)| {
+        if is_over {
+            return None;
+        }
+        let next = events.next().await;
+        let is_last = !matches!(next, Some(Ok(_)));
+        let written = match next {
+            Some(Ok(bytes)) => reframer.push(&bytes).map_err(axum::Error::new),
+            Some(Err(error)) => Err(error),
+            None => reframer.end().map_err(axum::Error::new),
+        };
+        let is_over = is_last || written.is_err();
+        Some((written.map(Bytes::from), (events, reframer, is_over)))
+    }))
 }
 
 fn convert_request(from: WireFormat, to: WireFormat, body: &[u8]) -> Result<convert::Converted, Failure> {

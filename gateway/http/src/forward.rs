@@ -83,6 +83,7 @@ pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> 
         streamed: false,
         id: String::new(),
         reads,
+        is_conversation: false,
         candidates,
     };
     send_and_count(&worker, caller, exchange).await

@@ -12,6 +12,8 @@ use serde_json::json;
 
 /// The response header with the request's id.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-muninn-request-id");
+/// The response header with the backend that answered.
+pub(super) const BACKEND: HeaderName = HeaderName::from_static("x-muninn-backend");
 /// The response header with the fields that a conversion dropped or changed.
 pub(super) const DROPPED: HeaderName = HeaderName::from_static("x-muninn-dropped");
 /// The response header that marks a token count as an estimate.

@@ -20,6 +20,10 @@ pub struct Try {
 pub enum TryOutcome {
     /// The backend answered with this status.
     Answered(u16),
+    /// The backend answered with status 200, and the answer was an error of its own.
+    Failed,
+    /// The same, and the error was about the request or the caller.
+    Refused,
     /// The connection was refused.
     NotConnected,
     /// The connection broke before the answer.
@@ -36,6 +40,8 @@ impl fmt::Display for TryOutcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TryOutcome::Answered(status) => write!(formatter, "{status}"),
+            TryOutcome::Failed => formatter.write_str("an error with status 200"),
+            TryOutcome::Refused => formatter.write_str("a refusal with status 200"),
             TryOutcome::NotConnected => formatter.write_str("not connected"),
             TryOutcome::Broken => formatter.write_str("broken"),
             TryOutcome::TimedOut => formatter.write_str("timed out"),

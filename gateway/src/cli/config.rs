@@ -56,7 +56,8 @@ impl ConfigCommand {
         output::line(&format!("listen:        {}", config.listen));
         for backend in &config.backends {
             let key = if backend.key.is_some() { "with a key" } else { "without a key" };
-            output::line(&format!("backend:       {} at {} ({key})", backend.name, backend.url));
+            let asked: Vec<String> = backend.formats.iter().map(|format| backend.url.of(format.path())).collect();
+            output::line(&format!("backend:       {} at {} ({key})", backend.name, asked.join(", ")));
         }
         for route in &config.routes {
             let rename = route.rename.as_ref().map(|name| format!(" as {name}")).unwrap_or_default();

@@ -79,7 +79,7 @@ impl Status {
             "branch": checkout.branch,
             "head": checkout.head,
             "backends": config.backends.iter().map(|backend| json!({
-                "name": backend.name, "url": backend.url, "formats": backend.formats, "default_model": backend.default_model,
+                "name": backend.name, "url": backend.url.base, "formats": backend.formats, "default_model": backend.default_model,
             })).collect::<Vec<_>>(),
         });
         if self.json {

@@ -62,7 +62,7 @@ const KIND_WORDS: &[(ErrorKind, &[&str])] = &[
 
 /// Finds the error in an object. `name` is the name of the event that contains the object.
 pub(super) fn find(name: &str, members: &Members<'_>) -> Option<Failure> {
-    let error = members.get("error").filter(|raw| !matches!(*raw, "null" | "{}" | "false"));
+    let error = members.get("error").filter(|raw| !matches!(*raw, "null" | "{}" | "[]" | "false" | "0" | "\"\""));
     let is_error = |key| members.text(key).is_some_and(|text| text.decode() == "error");
     match error {
         Some(raw) if raw.starts_with('{') => Some(from_value(raw)),

@@ -37,7 +37,7 @@ impl RemoteModel {
         let model = candidate.rename.get_or_insert_with(|| model.to_owned());
         let id = format!("{}/{model}", candidate.backend.name);
         // OpenAI's newer models refuse `max_tokens` in a chat, and older servers know no other key.
-        if candidate.backend.url == OPENAI_URL && candidate.backend.speaks(WireFormat::Responses) {
+        if candidate.backend.url.base == OPENAI_URL && candidate.backend.speaks(WireFormat::Responses) {
             candidate.format = WireFormat::Responses;
         }
         RemoteModel { headers: headers(&candidate, client), id, candidate, blocking_client: blocking_client.clone() }
@@ -85,6 +85,7 @@ impl RemoteModel {
             path: format.path().to_owned(),
             headers: self.headers.clone(),
             body: Bytes::from(written.0),
+            is_judged: false,
         };
         Ok((outgoing, written.1))
     }

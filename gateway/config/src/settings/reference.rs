@@ -47,7 +47,7 @@ fn defaults() -> Value {
         discover: Some(config.discover),
         backends: vec![raw::Backend {
             name: backend.name.clone(),
-            url: backend.url.clone(),
+            url: backend.url.to_string(),
             dialect: raw::OneOrMany::One("chat".to_owned()),
             key_env: None,
             key_file: None,

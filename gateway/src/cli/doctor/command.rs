@@ -18,17 +18,21 @@ use super::{journal, ledger, local, memory, personal, remote};
 #[command(after_help = examples(&[
     ("muninn doctor", "Exits with 1 if something needs to be fixed"),
     ("muninn doctor --json", "The findings as JSON"),
+    ("muninn doctor --probe", "Also ask each backend for one token, which a vendor may charge"),
 ]))]
 pub(crate) struct Doctor {
     /// Print JSON: ok, and findings with state, about, says and do
     #[arg(long)]
     json: bool,
+    /// Send one request of at most 16 tokens to a model of each backend
+    #[arg(long)]
+    probe: bool,
 }
 
 impl Doctor {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("error");
-        let findings = findings(common)?;
+        let findings = findings(common, self.probe)?;
         let ok = findings.iter().all(|finding| finding.state != State::Bad);
         if self.json {
             output::json(&json!({"ok": ok, "findings": findings}));
@@ -39,7 +43,7 @@ impl Doctor {
     }
 }
 
-pub(crate) fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
+pub(crate) fn findings(common: &Common, asks: bool) -> Result<Vec<Finding>, CliError> {
     let directory = common.directory()?;
     let state_dir = paths::state_dir_path()?;
     // Files that others may have left there are not opened.
@@ -86,7 +90,7 @@ pub(crate) fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
             tokio::time::timeout(TIMEOUT, journal),
             tokio::time::timeout(TIMEOUT, personal),
             remote::port(config.listen),
-            remote::backends(&config)
+            remote::backends(&config, asks)
         );
         let in_time = |about: &str, found| match found {
             Ok(Ok(findings)) => findings,

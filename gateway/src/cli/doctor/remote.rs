@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::TIMEOUT;
 use super::finding::Finding;
-use super::probe::{Probe, probe};
+use super::probe::{Probe, ask, probe};
 
 /// Whether the address is free or taken, and the ledger's state if a gateway runs there.
 pub(super) async fn port(listen: SocketAddr) -> Vec<Finding> {
@@ -78,13 +78,35 @@ async fn running(listen: SocketAddr) -> Option<Running> {
 }
 
 /// Findings about every configured backend, and about discovery.
-pub(super) async fn backends(config: &Config) -> Vec<Finding> {
+pub(super) async fn backends(config: &Config, asks: bool) -> Vec<Finding> {
     let router = Router::new(config, config.listen.port());
     let known: Vec<Arc<Backend>> = router.backends().to_vec();
     let probes = futures_util::future::join_all(known.iter().map(|backend| probe(backend)));
     let (probes, discovered) = tokio::join!(probes, discovered(config));
     let judged = known.iter().zip(&probes).flat_map(|(backend, probe)| judge(backend, probe));
-    judged.chain(discovered).collect()
+    let mut findings: Vec<Finding> = judged.chain(discovered).collect();
+    if asks {
+        let asked = known.iter().zip(&probes).map(|(backend, probe)| answer(backend, probe));
+        findings.extend(futures_util::future::join_all(asked).await);
+    }
+    findings
+}
+
+/// Whether a backend answers a request.
+async fn answer(backend: &Backend, probe: &Probe) -> Finding {
+    let about = format!("answer of {}", backend.name);
+    let listed = || probe.models.iter().flatten().next().map(|(name, _)| name.clone());
+    let Some(model) = backend.default_model.clone().or_else(listed) else {
+        return Finding::note(about, "not asked: it has no `default_model` and lists no models");
+    };
+    match ask(backend, &model).await {
+        Ok(address) => Finding::good(about, format!("{model} answers at {address}")),
+        // The first model of a list need not be one that answers.
+        Err(reason) if backend.default_model.is_none() => Finding::note(about, format!("{model}: {reason}")),
+        Err(reason) => {
+            Finding::bad(about, reason.to_string(), "correct its `url`, its key or its `default_model` in muninn.toml")
+        }
+    }
 }
 
 fn judge(backend: &Backend, probe: &Probe) -> Vec<Finding> {
@@ -93,7 +115,11 @@ fn judge(backend: &Backend, probe: &Probe) -> Vec<Finding> {
     if !probe.reachable {
         let reason = probe.failure.as_deref().unwrap_or("no answer");
         let to_do = "start it, or correct its `url` in muninn.toml";
-        return vec![Finding::bad(about, format!("{url} does not answer: {reason}"), to_do)];
+        return vec![Finding::bad(about, format!("{url} does not answer as a model server: {reason}"), to_do)];
+    }
+    if probe.fails {
+        let to_do = "look at its log, and correct its `url` in muninn.toml if another server answers there";
+        return vec![Finding::bad(about, format!("{url} answers each request with a failure of its own"), to_do)];
     }
     if probe.refuses_key && backend.key.is_some() {
         let to_do = "put a valid key where its `key_env` or `key_file` points";
@@ -104,7 +130,7 @@ fn judge(backend: &Backend, probe: &Probe) -> Vec<Finding> {
     let supported = names(&probe.supported);
     let mut findings = Vec::new();
     if probe.supported.is_empty() {
-        let to_do = "give its base address as `url`, without /v1";
+        let to_do = "give its address as `url`, as its documentation prints it";
         findings.push(Finding::bad(&about, format!("{url} answers, but supports none of our formats"), to_do));
     } else if !claimed.iter().any(|format| probe.supported.contains(format)) {
         let message = format!("{url} supports {supported}, but is configured for {}", names(&claimed));

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, BlockKind, Event, Failure, FailureKind, Usage};
 use super::order::EventOrder;
-use super::sse::SseParser;
+use super::sse::{SseError, SseParser};
 use super::{AnswerContext, ReadAnswer, ToolNames, WriteAnswer, reader, writer};
 use crate::WireFormat;
 
@@ -33,7 +33,7 @@ impl AnswerConverter {
             reader: reader(from),
             names: std::mem::take(&mut context.names),
             writer: writer(to, context),
-            parser: SseParser::new(),
+            parser: SseParser::default(),
             order: EventOrder::default(),
             usage: Usage::default(),
             length: 0,
@@ -62,7 +62,7 @@ impl AnswerConverter {
         }
         self.read = read;
         if let Err(error) = parsed {
-            self.write(broken(format!("the backend's stream cannot be read: {error}")));
+            self.write(Event::Failed(unreadable(&error)));
         }
     }
 
@@ -81,10 +81,8 @@ impl AnswerConverter {
             }
         }
         if !self.ended {
-            self.write(broken(broke.map_or_else(
-                || "the backend ended its stream in the middle of an answer".to_owned(),
-                |how| format!("the backend's stream broke off: {how}"),
-            )));
+            let broke = broke.map(|how| failed(format!("the backend's stream broke off: {how}")));
+            self.write(Event::Failed(broke.unwrap_or_else(cut_off)));
         }
         std::mem::take(&mut self.written)
     }
@@ -101,6 +99,27 @@ impl AnswerConverter {
     /// [`Failure`] if the backend's body reports one or is not an answer of its format.
     pub fn whole(&mut self, body: &str) -> Result<String, Failure> {
         let answer = Answer::collect(read_whole(&mut *self.reader, &self.names, body))?;
+        self.usage = answer.usage;
+        Ok(self.writer.whole(&answer))
+    }
+
+    /// Converts the stream of a backend that was asked for a whole answer.
+    ///
+    /// # Errors
+    /// [`Failure`] if the stream reports one, or ends in the middle of the answer.
+    pub fn stream_as_whole(&mut self, stream: &[u8]) -> Result<String, Failure> {
+        let mut events = Vec::new();
+        for bytes in [stream, b"\n\n"] {
+            let reader = &mut self.reader;
+            let parsed = self.parser.push(bytes, |name, data| reader.event(name, data, &mut events));
+            parsed.map_err(|error| unreadable(&error))?;
+        }
+        self.reader.end(&mut events);
+        if !matches!(events.last(), Some(Event::End | Event::Failed(_))) {
+            return Err(cut_off());
+        }
+        events.iter_mut().for_each(|event| set_client_name(&self.names, event));
+        let answer = Answer::collect(events)?;
         self.usage = answer.usage;
         Ok(self.writer.whole(&answer))
     }
@@ -175,7 +194,19 @@ fn set_client_name(names: &ToolNames, event: &mut Event) {
 }
 
 fn broken(message: String) -> Event {
-    Event::Failed(Failure { kind: FailureKind::Server, message })
+    Event::Failed(failed(message))
+}
+
+fn failed(message: String) -> Failure {
+    Failure { kind: FailureKind::Server, message }
+}
+
+fn cut_off() -> Failure {
+    failed("the backend ended its stream in the middle of an answer".to_owned())
+}
+
+fn unreadable(error: &SseError) -> Failure {
+    failed(format!("the backend's stream cannot be read: {error}"))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub fn whole_text(format: WireFormat, body: &[u8]) -> Option<String> {
 /// `None` if the answer is incomplete or failed, or if it is not the last one of its turn: it ends in calls, or in a pause
 /// that the client continues.
 pub fn streamed_text<'b>(format: WireFormat, pieces: impl Iterator<Item = &'b [u8]>) -> Option<String> {
-    let (mut reader, mut parser, mut events) = (reader(format), SseParser::new(), Vec::new());
+    let (mut reader, mut parser, mut events) = (reader(format), SseParser::default(), Vec::new());
     // Some backends leave out the empty line after their last event.
     for piece in pieces.chain([&b"\n\n"[..]]) {
         let read = parser.push(piece, |name, data| reader.event(name, data, &mut events));

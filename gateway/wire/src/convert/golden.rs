@@ -186,7 +186,7 @@ fn damaged_streams_keep_the_grammar_of_events() {
 /// The server-sent events of a stream as names and data.
 pub(super) fn parsed(stream: &str) -> Vec<(String, String)> {
     let mut events = Vec::new();
-    let pushed = sse::SseParser::new()
+    let pushed = sse::SseParser::default()
         .push(format!("{stream}\n\n").as_bytes(), |name, data| events.push((name.to_owned(), data.to_owned())));
     pushed.unwrap();
     events

@@ -21,10 +21,12 @@ mod ids;
 mod json_str;
 mod limits;
 mod messages;
+mod opening;
 mod order;
 mod own;
 pub mod request;
 mod responses;
+mod rewrite;
 mod sse;
 mod switch;
 
@@ -35,7 +37,10 @@ pub use converter::AnswerConverter;
 pub use error::ConvertError;
 pub use estimate::estimate;
 pub use final_text::{streamed_text, whole_text};
+pub use opening::{BodyForm, Opening, OpeningReader, without_end};
 pub use own::{read_own_answer, write_own_request, write_stream, write_whole};
+pub use rewrite::{Reframer, completed_response, own_context};
+pub use sse::SseError;
 pub use switch::{Converted, request};
 pub(super) use switch::{read_body, read_request, reader, writer};
 

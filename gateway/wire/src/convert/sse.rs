@@ -1,132 +1,183 @@
 //! Incremental parsing of a backend's bytes into server-sent events.
 //!
-//! eventsource-stream parses the events, one complete event at a time. With partial events it would scan its buffer
-//! again for each piece, wait without bound for text that never becomes UTF-8, and fail on a byte order mark. This
-//! module splits the bytes into events, checks and bounds them, so each byte is scanned a fixed number of times for any
-//! input.
+//! Some backends send events that a client's parser would join or miss: without an empty line between them, with spaces before
+//! their fields, or as a line of JSON each. They are read too, one complete event at a time. Each byte is scanned a fixed number
+//! of times for any input.
 
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::task::{Context, Poll};
+use std::borrow::Cow;
 
-use eventsource_stream::EventStream;
-use futures_util::Stream;
-use futures_util::task::noop_waker_ref;
 use serde::Serialize;
 
 /// The longest event, in bytes. Without this limit, a backend that never ends an event would fill the memory.
 const LONGEST: usize = 8 << 20;
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// An error in a stream of events.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub(super) enum SseError {
+pub enum SseError {
     /// An event is not UTF-8.
     #[error("it is not UTF-8")]
     NotUtf8,
     /// An event is longer than [`LONGEST`].
     #[error("one of its events is longer than {} MB", LONGEST >> 20)]
     TooLong,
-    /// The bytes are not server-sent events.
-    #[error("it is not a stream of server-sent events")]
-    NotEvents,
 }
 
 /// An incremental parser of server-sent events.
+#[derive(Default)]
 pub(super) struct SseParser {
-    events_in: Sender<String>,
-    events: EventStream<Pieces>,
-    /// The beginning of an incomplete event.
+    /// The lines of an incomplete event.
     held: Vec<u8>,
-    /// Whether the last line of `held` is incomplete.
-    line_begun: bool,
+    /// The beginning of the incomplete line in `held`, and how far it was searched for its end.
+    line: usize,
+    searched: usize,
     /// Whether the last line ended with a carriage return. A line feed after it is part of the same line end.
     after_return: bool,
-    at_start: bool,
+    has_begun: bool,
+    /// Whether each line is an event, in JSON.
+    is_lines: bool,
+    is_loose: bool,
+    data: DataSoFar,
+}
+
+/// The data of an incomplete event.
+#[derive(Default, Clone, Copy)]
+enum DataSoFar {
+    #[default]
+    None,
+    /// One line with a whole value, up to this place in the event's lines.
+    Whole(usize),
+    /// Something else.
+    Other,
 }
 
 impl SseParser {
-    pub(super) fn new() -> SseParser {
-        let (events_in, source) = channel();
-        SseParser {
-            events_in,
-            events: EventStream::new(Pieces(source)),
-            held: Vec::new(),
-            line_begun: false,
-            after_return: false,
-            at_start: true,
-        }
-    }
-
     /// Takes bytes and calls `take` for each event that they complete, with its name (`message` if it has none) and its
     /// data.
     ///
     /// # Errors
     /// [`SseError`]. The parser must not be used after an error.
     pub(super) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&str, &str)) -> Result<(), SseError> {
-        // `bytes[..line]` are the complete lines of an incomplete event. They are copied only when the event or the
-        // input ends.
-        let mut line = 0;
-        while let Some(end) = memchr::memchr2(b'\n', b'\r', &bytes[line..]) {
-            let end = line + end + 1;
-            let begun = self.line_begun && line == 0;
-            let blank = end - line == 1 && !begun && (bytes[line] == b'\r' || !self.after_return);
-            self.after_return = bytes[end - 1] == b'\r';
-            self.line_begun = false;
-            line = end;
-            if blank {
-                let (event, rest) = bytes.split_at(end);
-                bytes = rest;
-                line = 0;
-                // A blank line without an event. A backend may send any number of them.
-                if self.held.is_empty() && event == b"\n" {
-                    self.at_start = false;
-                } else {
-                    self.parse(event, &mut take)?;
-                }
+        if self.has_begun && self.held.is_empty() && !self.after_return && !self.is_lines {
+            while let Some(end) = memchr::memmem::find(bytes, b"\n\n")
+                && let Some((name, data)) = plain(&bytes[..end + 2])
+            {
+                take(name, data);
+                bytes = &bytes[end + 2..];
             }
         }
-        self.line_begun = line < bytes.len() || (self.line_begun && bytes.is_empty());
         self.held.extend_from_slice(bytes);
-        if self.held.len() > LONGEST {
+        let mut event = 0;
+        while let Some(end) = memchr::memchr2(b'\n', b'\r', &self.held[self.searched..]) {
+            let end = self.searched + end;
+            let is_rest = self.after_return && end == self.line && self.held[end] == b'\n';
+            self.after_return = self.held[end] == b'\r';
+            let line = std::mem::replace(&mut self.line, end + 1)..end;
+            self.searched = end + 1;
+            if is_rest {
+                // The rest of the last line's end.
+                event = if event == line.start { end + 1 } else { event };
+            } else {
+                event = self.line_ended(event, line, &mut take)?;
+            }
+        }
+        self.searched = self.held.len();
+        if self.held.len() - event > LONGEST {
             return Err(SseError::TooLong);
+        }
+        self.held.drain(..event);
+        self.line -= event;
+        self.searched -= event;
+        if let DataSoFar::Whole(end) = &mut self.data {
+            *end -= event;
         }
         Ok(())
     }
 
-    /// Parses the event that consists of `held` and `end`.
-    fn parse(&mut self, end: &[u8], take: &mut impl FnMut(&str, &str)) -> Result<(), SseError> {
-        if self.held.is_empty()
-            && let Some((name, data)) = plain(end)
-        {
-            self.at_start = false;
-            take(name, data);
-            return Ok(());
-        }
-        let mut event = std::mem::take(&mut self.held);
-        event.reserve_exact(end.len() + 1);
-        event.extend_from_slice(end);
-        if event.len() > LONGEST {
-            return Err(SseError::TooLong);
-        }
-        if self.after_return {
-            // Without a line feed, the parser would wait for one before it returns the event.
-            event.push(b'\n');
-        }
-        if std::mem::take(&mut self.at_start) && event.starts_with(BYTE_ORDER_MARK) {
-            event.drain(..BYTE_ORDER_MARK.len());
-        }
-        let event = String::from_utf8(event).map_err(|_| SseError::NotUtf8)?;
-        // `self.events` owns the receiver, so sending cannot fail.
-        self.events_in.send(event).ok();
-        let mut context = Context::from_waker(noop_waker_ref());
-        while let Poll::Ready(Some(event)) = Pin::new(&mut self.events).poll_next(&mut context) {
-            let event = event.map_err(|_| SseError::NotEvents)?;
-            take(&event.event, &event.data);
-        }
-        Ok(())
+    /// Whether a client's parser would not read the events as they are.
+    pub(super) fn is_loose(&self) -> bool {
+        self.is_loose
     }
+
+    /// Takes a complete line of the event that begins at `event`. Returns where the event begins to which the next line belongs.
+    fn line_ended(
+        &mut self,
+        event: usize,
+        line: std::ops::Range<usize>,
+        take: &mut impl FnMut(&str, &str),
+    ) -> Result<usize, SseError> {
+        let next = self.line;
+        let mut text = &self.held[line.clone()];
+        if !self.has_begun {
+            text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+            self.has_begun = !text.trim_ascii().is_empty();
+            self.is_lines = text.trim_ascii_start().starts_with(b"{");
+        }
+        if self.is_lines {
+            self.is_loose = true;
+            let line = std::str::from_utf8(text).map_err(|_| SseError::NotUtf8)?.trim();
+            let line = line.strip_prefix("data:").unwrap_or(line).trim_start();
+            if !line.is_empty() {
+                take("message", line);
+            }
+            return Ok(next);
+        }
+        if line.is_empty() {
+            self.data = DataSoFar::None;
+            return emit(&self.held[event..line.start], take).map(|()| next);
+        }
+        let trimmed = text.trim_ascii_start();
+        self.is_loose |=
+            trimmed.len() < text.len() && (trimmed.starts_with(b"data:") || trimmed.starts_with(b"event:"));
+        let Some(value) = trimmed.strip_prefix(b"data:").map(<[u8]>::trim_ascii) else { return Ok(event) };
+        let begins = value.starts_with(b"{") || value == b"[DONE]";
+        let mut event = event;
+        if let DataSoFar::Whole(end) = self.data
+            && begins
+        {
+            self.is_loose = true;
+            emit(&self.held[event..end], take)?;
+            self.data = DataSoFar::None;
+            event = end;
+        }
+        let is_whole = begins && (value.ends_with(b"}") || value == b"[DONE]");
+        self.data = match self.data {
+            DataSoFar::None if is_whole => DataSoFar::Whole(next),
+            _ => DataSoFar::Other,
+        };
+        Ok(event)
+    }
+}
+
+/// Reads the lines of an event. One without data is none.
+fn emit(lines: &[u8], take: &mut impl FnMut(&str, &str)) -> Result<(), SseError> {
+    let lines = lines.strip_prefix(BYTE_ORDER_MARK).unwrap_or(lines);
+    let lines = std::str::from_utf8(lines).map_err(|_| SseError::NotUtf8)?;
+    let mut name = "";
+    let mut data: Option<Cow<'_, str>> = None;
+    for line in lines.split(['\n', '\r']) {
+        let (field, value) = line.trim_ascii_start().split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => name = value,
+            "data" => {
+                data = Some(match data.take() {
+                    None => value.into(),
+                    Some(mut before) => {
+                        let joined = before.to_mut();
+                        joined.push('\n');
+                        joined.push_str(value);
+                        before
+                    }
+                });
+            }
+            _ => {}
+        }
+    }
+    if let Some(data) = data.filter(|data| !data.is_empty()) {
+        take(if name.is_empty() { "message" } else { name }, &data);
+    }
+    Ok(())
 }
 
 /// Returns the name and the data of an event that is at most one name and one line of data, as nearly all events are.
@@ -141,20 +192,6 @@ fn plain(event: &[u8]) -> Option<(&str, &str)> {
     let data = data.strip_prefix("data: ")?;
     let is_one_line = |text: &str| !text.is_empty() && memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_none();
     (is_one_line(name) && is_one_line(data)).then_some((name, data))
-}
-
-/// The source of the parser: the events in the channel. It never wakes a task.
-struct Pieces(Receiver<String>);
-
-impl Stream for Pieces {
-    type Item = Result<String, Infallible>;
-
-    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match self.0.try_recv() {
-            Ok(event) => Poll::Ready(Some(Ok(event))),
-            Err(_) => Poll::Pending,
-        }
-    }
 }
 
 /// Writes one event. The name and all keys of `data` are strings, so serializing cannot fail.
@@ -173,7 +210,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn events(pieces: &[&[u8]]) -> Result<Vec<(String, String)>, SseError> {
-        let mut parser = SseParser::new();
+        let mut parser = SseParser::default();
         let mut events = Vec::new();
         for piece in pieces {
             parser.push(piece, |name, data| events.push((name.to_owned(), data.to_owned())))?;
@@ -195,9 +232,38 @@ mod tests {
     }
 
     #[test]
+    fn events_of_careless_servers_are_read() {
+        let expected: Vec<(String, String)> =
+            ["{\"a\":1}", "{\"b\":2}", "[DONE]"].map(|data| ("message".to_owned(), data.to_owned())).into();
+        for stream in [
+            "data: {\"a\":1}\ndata: {\"b\":2}\ndata: [DONE]\n\n",
+            "data:{\"a\":1}\r\ndata:{\"b\":2}\r\ndata:[DONE]\r\n\r\n",
+            "  data: {\"a\":1}\n\n  data: {\"b\":2}\n\n  data: [DONE]\n\n",
+            "{\"a\":1}\n{\"b\":2}\n[DONE]\n",
+            "\u{feff}{\"a\":1}\r\n\r\n{\"b\":2}\r\ndata: [DONE]\r\n",
+        ] {
+            assert_eq!(events(&[stream.as_bytes()]).unwrap(), expected, "{stream}");
+            let bytes: Vec<&[u8]> = stream.as_bytes().chunks(1).collect();
+            assert_eq!(events(&bytes).unwrap(), expected, "{stream}");
+            let mut parser = SseParser::default();
+            parser.push(stream.as_bytes(), |_, _| ()).unwrap();
+            assert!(parser.is_loose(), "{stream}");
+        }
+        let named = "event: a\ndata: {\"a\":1}\nevent: b\ndata: {\"b\":2}\n\n";
+        let seen: Vec<String> = events(&[named.as_bytes()]).unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(seen, ["a", "b"]);
+        // Lines of one value are no events of their own.
+        let pretty = "data: {\ndata: \"a\": {}\ndata: }\n\n";
+        assert_eq!(events(&[pretty.as_bytes()]).unwrap()[0].1, "{\n\"a\": {}\n}");
+        let mut parser = SseParser::default();
+        parser.push(format!("{STREAM}{pretty}").as_bytes(), |_, _| ()).unwrap();
+        assert!(!parser.is_loose());
+    }
+
+    #[test]
     fn event_is_returned_with_its_last_byte() {
         for end in ["\n\n", "\r\r", "\r\n\r\n"] {
-            let mut parser = SseParser::new();
+            let mut parser = SseParser::default();
             for number in 0..3 {
                 let mut seen = Vec::new();
                 let event = format!("data: {number}{end}");

@@ -68,6 +68,7 @@ struct ChunkDelta<'a> {
     content: Cow<'a, str>,
     reasoning: Option<IgnoredAny>,
     reasoning_content: Option<IgnoredAny>,
+    reasoning_details: Option<IgnoredAny>,
     refusal: Option<IgnoredAny>,
     tool_calls: Option<IgnoredAny>,
     function_call: Option<IgnoredAny>,
@@ -79,7 +80,10 @@ fn plain_text<'a>(name: &str, data: &'a str) -> Option<Cow<'a, str>> {
     let [choice] = chunk.choices;
     let outer = [chunk.r#type, chunk.error, chunk.usage, choice.finish_reason, choice.error, choice.usage];
     let delta = choice.delta;
-    let inner = [delta.reasoning, delta.reasoning_content, delta.refusal, delta.tool_calls, delta.function_call];
+    let inner = [
+        delta.reasoning, delta.reasoning_content, delta.reasoning_details, delta.refusal, delta.tool_calls,
+        delta.function_call,
+    ];
     let plain = name == "message"
         && chunk.object != Some("error")
         && choice.index.unwrap_or(0) == 0
@@ -158,6 +162,13 @@ impl Reader {
     fn delta(&mut self, delta: &Members<'_>, whole: bool, events: &mut Vec<Event>) {
         if let Some((text, seal)) = thinking(delta) {
             self.push_text(TextKind::Thinking(seal), text.piece(), events);
+        } else {
+            // OpenRouter's form, which some servers write alone.
+            for detail in delta.elements("reasoning_details").into_iter().filter_map(Element::object) {
+                if let Some(text) = detail.piece("text").or_else(|| detail.piece("summary")) {
+                    self.push_text(TextKind::Thinking(super::THINKING[1].1), text, events);
+                }
+            }
         }
         if let Some(text) = delta.piece("content") {
             self.push_text(TextKind::Text, text, events);

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::super::answer::{BlockKind, Usage};
 use super::super::{AnswerContext, SpecialKind, SpecialTool, ids};
-use super::CALL;
+use super::{CALL, SEAL};
 
 /// An item of an answer.
 #[derive(Serialize)]
@@ -110,7 +110,7 @@ pub(super) fn item<'a>(
             Item::Reasoning {
                 id,
                 summary: text.map(|text| Summary { text }).into_iter().collect(),
-                encrypted_content: seal,
+                encrypted_content: seal.map(|seal| seal.strip_prefix(SEAL).unwrap_or(seal)),
             }
         }
         BlockKind::ToolCall { id: call, name } => {
