@@ -39,6 +39,8 @@ const LATER: f32 = 0.008;
 pub struct Prices {
     /// An input token that is written to the prefix cache.
     pub cache_write: f32,
+    /// The same where the cache lives for an hour.
+    pub cache_write_1h: f32,
     /// An input token that is read from the prefix cache.
     pub cached_read: f32,
     /// An output token.
@@ -48,7 +50,7 @@ pub struct Prices {
 impl Default for Prices {
     /// The prices of the large vendors in 2026.
     fn default() -> Self {
-        Self { cache_write: 1.25, cached_read: 0.1, output: 5.0 }
+        Self { cache_write: 1.25, cache_write_1h: 2.0, cached_read: 0.1, output: 5.0 }
     }
 }
 
@@ -89,6 +91,12 @@ impl Prices {
         relevance * FIRST.get(rank).copied().unwrap_or(LATER) * calls * self.of_call()
     }
 
+    /// The prices of a conversation whose prompts are cached for an hour.
+    #[must_use]
+    pub fn for_an_hour(self) -> Prices {
+        Prices { cache_write: self.cache_write_1h, ..self }
+    }
+
     fn for_the_run(&self) -> f32 {
         self.cache_write + self.cached_read * TURNS
     }
@@ -122,7 +130,7 @@ mod tests {
 
     #[test]
     fn tokens_without_a_price_cost_nothing() {
-        let free = Prices { cache_write: 0.0, cached_read: 0.0, output: 0.0 };
+        let free = Prices { cache_write: 0.0, cache_write_1h: 0.0, cached_read: 0.0, output: 0.0 };
         assert!(free.of_tokens(1000).abs() < f32::EPSILON && free.of_file(0, 1.0).abs() < f32::EPSILON);
     }
 }

@@ -12,6 +12,7 @@
 mod abandoned;
 mod access;
 mod accounting;
+mod affinity;
 mod agent;
 mod already_read;
 mod bad_input;

@@ -14,7 +14,7 @@ const BODY: &[u8] = br#"{ "model":"claude-x", "messages":[] , "n":1.0}"#;
 const STREAMED: &[u8] = br#"{"model":"m","stream":true,"messages":[]}"#;
 
 /// A gateway with this configuration, for a repository without files.
-fn serve(config: &str) -> (TestEnv, Gateway) {
+pub(crate) fn serve(config: &str) -> (TestEnv, Gateway) {
     let env = TestEnv::new(MUNINN);
     env.write_config(config);
     let root = env.repository("demo", &[]);
@@ -27,7 +27,7 @@ fn nobody(name: &str) -> String {
     format!("[[backends]]\nname = \"{name}\"\nurl = \"http://127.0.0.1:1\"\ndialect = [\"openai\", \"anthropic\"]\n")
 }
 
-fn failing(status: u16, headers: &'static [(&'static str, &'static str)]) -> Upstream {
+pub(crate) fn failing(status: u16, headers: &'static [(&'static str, &'static str)]) -> Upstream {
     Upstream::start_with(move |_| {
         let reply = Reply::json(status, r#"{"error":{"message":"not now"}}"#);
         headers.iter().fold(reply, |reply, (name, value)| reply.header(name, value))

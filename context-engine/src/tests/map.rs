@@ -83,7 +83,7 @@ fn file_whose_lines_are_not_worth_their_price_is_named_by_its_path() {
         assert!((1..=450).contains(&found.tokens), "{}", found.tokens);
         (found.items.len(), with_lines)
     };
-    let free = Prices { cache_write: 0.0, cached_read: 0.0, output: 0.0 };
+    let free = Prices { cache_write: 0.0, cache_write_1h: 0.0, cached_read: 0.0, output: 0.0 };
     assert_eq!(places(&free), (12, 8), "eight places, and the paths of the other files");
     let (all, with_lines) = places(&Prices::default());
     assert_eq!(all, 12);

@@ -1,6 +1,7 @@
 //! Trying backends until one answers, before anything was sent to the client.
 //!
-//! A transient failure is retried at the same backend. After other failures of a backend the next candidate is tried.
+//! A transient failure is retried at the same backend. After other failures of a backend the next candidate is tried. Another key
+//! of the same backend is tried only where the failure may be the key's.
 //! The client gets the last answer unchanged, with its `retry-after` headers, even if it is an error. Of an answer with status
 //! 200 the first event is read here: it may be an error too, and nothing was sent to the client before it.
 
@@ -14,7 +15,7 @@ use muninn_wire::error::ErrorKind;
 use thiserror::Error;
 
 use super::opening::open;
-use super::{Candidate, Outgoing, SendError, Transport};
+use super::{Candidate, Outgoing, SendError, Transport, UnderWay};
 
 /// The longest pause before the first retry. Each further retry doubles it, up to [`LONGEST_BACKOFF`].
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
@@ -42,6 +43,8 @@ pub struct AttemptAnswer<H> {
     pub response: Response<Body>,
     /// What its beginning tells; nothing of an answer that is not judged.
     pub opening: Opening,
+    /// Counts the request in its backend's load, until this is dropped.
+    pub under_way: UnderWay,
 }
 
 /// The reason why no candidate answered. `E` is the error of the caller's request builder.
@@ -133,6 +136,11 @@ fn is_final(outcome: TryOutcome) -> bool {
     !is_elsewhere && !is_backend_failure(outcome)
 }
 
+/// Whether the backend may answer another key.
+fn is_about_key(outcome: TryOutcome) -> bool {
+    matches!(outcome, TryOutcome::Answered(401 | 402 | 403 | 429) | TryOutcome::Refused)
+}
+
 /// Whether the same backend may be retried after a pause. Answers with their own retry headers are not retried here.
 fn is_retryable(sent: &Sent) -> bool {
     match sent {
@@ -167,20 +175,33 @@ pub async fn attempt<H, E, F: Future<Output = Result<(Outgoing, H), E>>>(
     let mut tries = Vec::new();
     let mut answered = None;
     let mut last_error = AttemptError::Backend(BackendError::NoCandidate);
+    // Candidates that no other key of their backend can replace.
+    let mut spent: Vec<&Candidate> = Vec::new();
     for (index, candidate) in candidates.iter().enumerate() {
+        if spent.iter().any(|spent| spent.differs_by_key(candidate)) {
+            continue;
+        }
         let (outgoing, context) = match request(candidate).await {
             Ok(built) => built,
             Err(error) => {
                 record_try(&mut tries, candidate, TryOutcome::NotSent, Instant::now());
                 last_error = AttemptError::Request(error);
+                spent.push(candidate);
                 continue;
             }
         };
-        match send_with_retries(transport, candidate, outgoing, &mut tries).await {
+        let under_way = candidate.backend.load.begin();
+        let sent = send_with_retries(transport, candidate, outgoing, &mut tries).await;
+        let is_about_key = tries.last().is_some_and(|last| is_about_key(last.happened));
+        if !is_about_key {
+            spent.push(candidate);
+        }
+        match sent {
             Ok((response, opening)) => {
                 let is_final = tries.last().is_none_or(|last| is_final(last.happened));
-                answered = Some(AttemptAnswer { candidate: index, context, response, opening });
-                if is_final {
+                answered = Some(AttemptAnswer { candidate: index, context, response, opening, under_way });
+                let has_other_key = candidates[index + 1..].iter().any(|next| next.differs_by_key(candidate));
+                if is_final && !(is_about_key && has_other_key) {
                     break;
                 }
             }
@@ -242,7 +263,7 @@ fn record_try(tries: &mut Vec<Try>, candidate: &Candidate, happened: TryOutcome,
     if is_backend_failure(happened) || matches!(happened, TryOutcome::CircuitOpen | TryOutcome::NotSent) {
         tracing::info!(%backend, %happened, ms, "a backend did not answer");
     }
-    tries.push(Try { backend, happened, ms });
+    tries.push(Try { backend, key: candidate.backend.key_number, happened, ms });
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use muninn_config::{BackendConfig, LimitsConfig};
 use muninn_wire::{Dialect, WireFormat};
 
 use super::circuits::{Circuit, Circuits};
+use super::load::Load;
 use super::vendor_urls::{ANTHROPIC_URL, OPENAI_URL};
 
 /// The name of the built-in model, which answers with the pack itself.
@@ -19,6 +20,12 @@ pub struct Backend {
     pub models: Vec<String>,
     /// Its circuit breaker, shared by all copies of this backend.
     pub circuit: Arc<Circuit>,
+    /// The number of its key, from 1, if the backend has several.
+    pub key_number: Option<usize>,
+    /// The same backend with its further keys.
+    pub(crate) further: Vec<Arc<Backend>>,
+    /// The requests that are under way with its key.
+    pub(crate) load: Load,
 }
 
 impl Deref for Backend {
@@ -32,7 +39,21 @@ impl Deref for Backend {
 impl Backend {
     /// Creates a backend without a list of models.
     pub fn new(config: BackendConfig, circuits: &Circuits) -> Backend {
-        Backend { circuit: circuits.of(&config.name, &config.url.base), config, models: Vec::new() }
+        let circuit = circuits.of(&config.name, &config.url.base);
+        let with = |number: usize, config: BackendConfig| Backend {
+            config,
+            models: Vec::new(),
+            circuit: Arc::clone(&circuit),
+            key_number: Some(number),
+            further: Vec::new(),
+            load: Load::default(),
+        };
+        let further =
+            config.further_keys.iter().enumerate().map(|(index, key)| {
+                Arc::new(with(index + 2, BackendConfig { key: Some(key.clone()), ..config.clone() }))
+            });
+        let further: Vec<_> = further.collect();
+        Backend { key_number: (!further.is_empty()).then_some(1), further, ..with(1, config) }
     }
 
     /// Creates the backend of a cloud vendor, for requests with the client's credential.

@@ -5,6 +5,7 @@
 //! blocking callers, which are `embeddings` and `model`.
 
 pub mod access;
+mod affinity;
 mod attempt;
 mod backend;
 mod blocking_client;
@@ -14,6 +15,7 @@ mod direct;
 mod discovery;
 mod embeddings;
 mod fair;
+mod load;
 pub mod metrics;
 mod model;
 mod models;
@@ -31,6 +33,7 @@ mod timed;
 mod transport;
 mod vendor_urls;
 
+pub use affinity::Conversation;
 pub use attempt::{AttemptAnswer, AttemptError, AttemptReport, attempt};
 pub use backend::{Backend, CONTEXT_MODEL};
 pub use blocking_client::{BlockingClient, BlockingClientError};
@@ -39,6 +42,7 @@ pub use credentials::{apply_credentials, client_credential_vendor};
 pub use discovery::{Announcement, Discovery};
 pub use embeddings::RemoteEmbedder;
 pub use fair::FairBody;
+pub use load::UnderWay;
 pub use model::RemoteModel;
 pub use models::{list_models, render_models};
 pub use probe::{FormatSupport, Probe, probe_formats};

@@ -8,8 +8,11 @@ use muninn_config::{ChosenModel, Config, ExploreConfig, FallbackConfig, LimitsCo
 use muninn_ledger::{Counters, LocalCounters};
 use muninn_wire::WireFormat;
 
+use super::affinity::Places;
 use super::target::{Candidate, NoRoute, Target};
-use super::{Announcement, Backend, CONTEXT_MODEL, CircuitReport, Circuits, Discovery, client_credential_vendor};
+use super::{
+    Announcement, Backend, CONTEXT_MODEL, CircuitReport, Circuits, Conversation, Discovery, client_credential_vendor,
+};
 use crate::pattern::{captures, filled};
 
 /// Whether a caller may use a backend, by the backend's name.
@@ -22,6 +25,7 @@ pub struct Router {
     discovery: Option<Discovery>,
     limits: LimitsConfig,
     circuits: Circuits,
+    places: Arc<Places>,
     config_path: String,
 }
 
@@ -33,20 +37,20 @@ impl Router {
 
     /// Creates a router with circuits whose state is in `counters`.
     pub fn with_counters(config: &Config, own_port: u16, counters: Arc<dyn Counters>) -> Router {
-        Router::with_circuits(config, own_port, Circuits::new(config.limits.circuit, counters))
+        Router::with_state(config, own_port, Circuits::new(config.limits.circuit, counters), Arc::default())
     }
 
     /// Creates the router of a reloaded configuration. A backend with the same name and address keeps the state of its
-    /// circuit. A changed backend starts with a closed circuit.
+    /// circuit. A changed backend starts with a closed circuit. Conversations stay where they are.
     pub fn renewed(&self, config: &Config, own_port: u16) -> Router {
         let circuits = self.circuits.renewed(config.limits.circuit, |name, url| {
             let mut backends = config.backends.iter();
             config.backends.is_empty() || backends.any(|backend| backend.name == name && backend.url.base == url)
         });
-        Router::with_circuits(config, own_port, circuits)
+        Router::with_state(config, own_port, circuits, Arc::clone(&self.places))
     }
 
-    fn with_circuits(config: &Config, own_port: u16, circuits: Circuits) -> Router {
+    fn with_state(config: &Config, own_port: u16, circuits: Circuits, places: Arc<Places>) -> Router {
         let backend = |backend| Arc::new(Backend::new(Clone::clone(backend), &circuits));
         let backends: Vec<_> = config.backends.iter().map(backend).collect();
         let path = config.file.clone().or_else(|| muninn_config::paths::config_file().ok());
@@ -59,6 +63,7 @@ impl Router {
             routes: config.routes.clone(),
             limits: config.limits.clone(),
             circuits,
+            places,
             config_path,
         }
     }
@@ -121,17 +126,29 @@ impl Router {
         Ok(best.map(|backend| candidate(backend, format, None)).into_iter().collect())
     }
 
-    /// Returns the candidates by the configuration. The first matching route decides. Among routes with the same
-    /// pattern, the first one to a backend of the client's format is preferred. Routes whose backends the caller may
-    /// not use are skipped.
+    /// Returns the candidates by the configuration. The first matching route decides. Routes with the same pattern share
+    /// their models by load, if their backends speak the client's format, or if none does. Routes whose backends the
+    /// caller may not use are skipped.
     fn configured(&self, format: WireFormat, model: &str, allowed: Allowed<'_>) -> Vec<Candidate> {
         let matching = || self.routes.iter().filter(|route| captures(&route.model, model).is_some());
-        let usable = |route: &&RouteConfig| !self.candidates_of(route, format, model, allowed).is_empty();
+        let usable = |route: &&RouteConfig| {
+            allowed(&self.backends[route.backend].name)
+                || route.fallbacks.iter().any(|fallback| allowed(&self.backends[fallback.backend].name))
+        };
         if let Some(first) = matching().find(usable) {
             let equal = matching().filter(|route| route.model == first.model).filter(usable);
             let native = |route: &&RouteConfig| self.backends[route.backend].speaks(format);
-            let chosen = equal.clone().find(native).unwrap_or(first);
-            return self.candidates_of(chosen, format, model, allowed);
+            let is_any_native = equal.clone().any(|route| native(&route));
+            let chosen: Vec<_> = equal.filter(|route| native(route) || !is_any_native).collect();
+            let firsts = chosen.iter().map(|route| self.first_of(route, format, model, allowed));
+            let mut candidates: Vec<_> = firsts.flatten().collect();
+            self.places.sort_by_load(&mut candidates, Instant::now());
+            for fallback in chosen.iter().flat_map(|route| self.fallbacks_of(route, format, model, allowed)) {
+                if !candidates.iter().any(|known| known.is_same(&fallback)) {
+                    candidates.push(fallback);
+                }
+            }
+            return candidates;
         }
         if matching().next().is_some() {
             return Vec::new();
@@ -141,13 +158,21 @@ impl Router {
         let Some(backend) = best else {
             return Vec::new();
         };
-        let mut candidates = vec![candidate(backend, format, None)];
+        let mut candidates = self.with_every_key(backend, format, None);
         candidates.extend(self.fallbacks(&backend.fallbacks, format, &[model], allowed));
         candidates
     }
 
-    /// Returns a route's backend and its fallbacks, without those that the caller may not use.
-    fn candidates_of(
+    /// Returns a route's backend with each of its keys; nothing if the caller may not use it.
+    fn first_of(&self, route: &RouteConfig, format: WireFormat, model: &str, allowed: Allowed<'_>) -> Vec<Candidate> {
+        let captured = captures(&route.model, model).unwrap_or_default();
+        let backend = &self.backends[route.backend];
+        let rename = route.rename.as_ref().map(|rename| filled(rename, &captured));
+        if allowed(&backend.name) { self.with_every_key(backend, format, rename) } else { Vec::new() }
+    }
+
+    /// Returns a route's fallbacks, without those that the caller may not use.
+    fn fallbacks_of(
         &self,
         route: &RouteConfig,
         format: WireFormat,
@@ -155,11 +180,20 @@ impl Router {
         allowed: Allowed<'_>,
     ) -> Vec<Candidate> {
         let captured = captures(&route.model, model).unwrap_or_default();
-        let backend = &self.backends[route.backend];
-        let rename = route.rename.as_ref().map(|rename| filled(rename, &captured));
-        let first = allowed(&backend.name).then(|| candidate(backend, format, rename));
-        let fallbacks = self.fallbacks(&route.fallbacks, format, &captured, allowed);
-        first.into_iter().chain(fallbacks).collect()
+        self.fallbacks(&route.fallbacks, format, &captured, allowed)
+    }
+
+    /// Returns a backend with each of its keys, those with the least load first.
+    fn with_every_key(&self, backend: &Arc<Backend>, format: WireFormat, rename: Option<String>) -> Vec<Candidate> {
+        let keys = std::iter::once(backend).chain(&backend.further);
+        let mut candidates: Vec<_> = keys.map(|backend| candidate(backend, format, rename.clone())).collect();
+        self.places.sort_by_load(&mut candidates, Instant::now());
+        candidates
+    }
+
+    /// Returns a conversation of a caller with a model.
+    pub fn conversation(&self, caller: &str, name: &str, model: &str) -> Conversation {
+        Conversation::new(&self.places, [caller, name, model])
     }
 
     fn fallbacks(
@@ -172,9 +206,9 @@ impl Router {
         let resolve = |fallback: &FallbackConfig| {
             let backend = &self.backends[fallback.backend];
             let rename = fallback.rename.as_ref().map(|rename| filled(rename, captured));
-            allowed(&backend.name).then(|| candidate(backend, format, rename))
+            if allowed(&backend.name) { self.with_every_key(backend, format, rename) } else { Vec::new() }
         };
-        fallbacks.iter().filter_map(resolve).collect()
+        fallbacks.iter().flat_map(resolve).collect()
     }
 
     /// Whether the configuration contains this exact name, as a route's pattern or a backend's default model.
@@ -197,7 +231,7 @@ impl Router {
     /// Returns the backend and model that the configuration names for a task of Muninn.
     pub fn chosen(&self, chosen: &ChosenModel) -> Option<Candidate> {
         let backend = self.backends.get(chosen.backend)?;
-        Some(candidate(backend, WireFormat::Chat, Some(chosen.model.clone())))
+        self.with_every_key(backend, WireFormat::Chat, Some(chosen.model.clone())).into_iter().next()
     }
 
     /// Returns the servers that answer on loopback, or none if discovery is off.

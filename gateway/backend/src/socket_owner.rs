@@ -1,7 +1,11 @@
 //! The user behind a TCP socket of this machine.
 //!
-//! Any program may connect to a loopback port or listen on one. Linux names the owner of each socket in
-//! `/proc/net/tcp`, also for sockets of other users. Other systems do not, so there the owner is [`SocketOwner::Unknown`].
+//! Any program may connect to a loopback port or listen on one. Linux names the owner of each socket, also for sockets of
+//! other users: of one connection by [`diag`], and of all sockets in `/proc/net/tcp`. Other systems do not, so there the
+//! owner is [`SocketOwner::Unknown`].
+
+#[cfg(target_os = "linux")]
+mod diag;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -49,6 +53,10 @@ impl SocketOwner {
     /// addresses as this process sees them.
     pub fn of_peer(local: SocketAddr, peer: SocketAddr) -> SocketOwner {
         let (local, peer) = (canonical(local), canonical(peer));
+        #[cfg(target_os = "linux")]
+        if let Some(user) = diag::user_of(peer, local) {
+            return Self::of_user(user);
+        }
         let is_peer = |row: &SocketRow| row.state == ESTABLISHED && row.local == peer && row.remote == local;
         let found = rows_with(peer.port()).into_iter().find(is_peer);
         found.map_or(SocketOwner::Unknown, |row| Self::of_user(row.user))

@@ -27,6 +27,22 @@ pub struct Candidate {
     pub rename: Option<String>,
 }
 
+impl Candidate {
+    /// Whether the other sends the same request to the same backend with another key.
+    pub(crate) fn differs_by_key(&self, other: &Candidate) -> bool {
+        self.backend.name == other.backend.name
+            && self.backend.key_number != other.backend.key_number
+            && self.rename == other.rename
+    }
+
+    /// Whether the other sends the same request to the same backend with the same key.
+    pub(crate) fn is_same(&self, other: &Candidate) -> bool {
+        self.backend.name == other.backend.name
+            && self.backend.key_number == other.backend.key_number
+            && self.rename == other.rename
+    }
+}
+
 /// The reason why a request has no target.
 #[derive(Debug, Error)]
 pub enum NoRoute {

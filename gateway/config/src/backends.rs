@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::address::Address;
 use super::backend_names::{Names, UnknownBackend};
 use super::invalid::{UnknownValue, invalid};
-use super::raw::{self, Fallback, OneOrMany};
+use super::raw::{self, ApiKey, Fallback, OneOrMany};
 use super::{BackendConfig, ConfigError, FallbackConfig, LimitsConfig, RouteConfig};
 use crate::secrets::Secret;
 
@@ -38,7 +38,7 @@ enum InvalidBackend {
     NoDialect,
     #[error(transparent)]
     Dialect(#[from] UnknownValue),
-    #[error("has both key_env and key_file; remove one of them")]
+    #[error("has more than one of key_env, key_file and api_keys; keep one of them")]
     TwoKeys,
     #[error("the environment variable {0} is not set")]
     NoVariable(String),
@@ -72,10 +72,12 @@ pub(super) fn backends(
             return Err(invalid(origin, key("http2_prior_knowledge"), message));
         }
         let formats = formats(&raw.dialect).map_err(|error| invalid(origin, key("dialect"), error))?;
+        let mut keys = secrets(raw).map_err(|error| invalid(origin, key("key"), error))?.into_iter();
         let default = BackendConfig::new(raw.name.clone(), String::new(), formats, limits);
         backends.push(BackendConfig {
             url,
-            key: secret(raw).map_err(|error| invalid(origin, key("key"), error))?,
+            key: keys.next(),
+            further_keys: keys.collect(),
             client_credentials: raw.client_credentials.unwrap_or(false),
             default_model: raw.default_model.clone(),
             context_window: raw.context_window,
@@ -100,6 +102,7 @@ fn prices(raw: raw::Prices) -> Result<Prices, &'static str> {
     };
     Ok(Prices {
         cache_write: valid("cache_write", raw.cache_write, default.cache_write)?,
+        cache_write_1h: valid("cache_write_1h", raw.cache_write_1h, default.cache_write_1h)?,
         cached_read: valid("cached_read", raw.cached_read, default.cached_read)?,
         output: valid("output", raw.output, default.output)?,
     })
@@ -193,18 +196,27 @@ fn formats(written: &OneOrMany) -> Result<Vec<WireFormat>, InvalidBackend> {
     Ok(formats)
 }
 
-fn secret(raw: &raw::Backend) -> Result<Option<Secret>, InvalidBackend> {
-    let value = match (&raw.key_env, &raw.key_file) {
-        (None, None) => return Ok(None),
-        (Some(_), Some(_)) => return Err(InvalidBackend::TwoKeys),
-        (Some(variable), None) => std::env::var(variable).map_err(|_| InvalidBackend::NoVariable(variable.clone()))?,
-        (None, Some(file)) => {
+/// The keys of a backend.
+fn secrets(raw: &raw::Backend) -> Result<Vec<Secret>, InvalidBackend> {
+    let one = |key: Option<ApiKey>| key.into_iter().collect::<Vec<_>>();
+    let ways =
+        [one(raw.key_env.clone().map(ApiKey::Env)), one(raw.key_file.clone().map(ApiKey::File)), raw.api_keys.clone()];
+    if ways.iter().filter(|keys| !keys.is_empty()).count() > 1 {
+        return Err(InvalidBackend::TwoKeys);
+    }
+    ways.iter().flatten().map(secret).collect()
+}
+
+fn secret(key: &ApiKey) -> Result<Secret, InvalidBackend> {
+    let value = match key {
+        ApiKey::Env(variable) => std::env::var(variable).map_err(|_| InvalidBackend::NoVariable(variable.clone()))?,
+        ApiKey::File(file) => {
             std::fs::read_to_string(file).map_err(|error| InvalidBackend::KeyFile { file: file.clone(), error })?
         }
     };
     let value = bare_key(&value);
     match http::HeaderValue::from_str(value) {
-        Ok(_) if !value.is_empty() && !value.contains(char::is_whitespace) => Ok(Some(Secret::new(value.to_owned()))),
+        Ok(_) if !value.is_empty() && !value.contains(char::is_whitespace) => Ok(Secret::new(value.to_owned())),
         _ => Err(InvalidBackend::InvalidHeader),
     }
 }
@@ -345,8 +357,8 @@ mod tests {
     fn prices_are_at_least_zero_and_missing_ones_have_defaults() {
         let written = |text: &str| prices(toml::from_str(text).unwrap());
         assert_eq!(written("").unwrap(), Prices::default());
-        let free = written("cache_write = 0\ncached_read = 0.0\noutput = 0").unwrap();
-        assert!(free.cache_write == 0.0 && free.cached_read == 0.0 && free.output == 0.0);
+        let free = written("cache_write = 0\ncache_write_1h = 0\ncached_read = 0.0\noutput = 0").unwrap();
+        assert!(free.cache_write == 0.0 && free.cache_write_1h == 0.0 && free.cached_read == 0.0 && free.output == 0.0);
         let some = written("output = 6").unwrap();
         assert_eq!((some.output, some.cache_write), (6.0, Prices::default().cache_write));
         for (text, name) in
@@ -380,6 +392,37 @@ mod tests {
         for key in ["abc=def", "MFRGGZDFMZTWQ2LK====", "A_B="] {
             let expected = if key == "A_B=" { "" } else { key };
             assert_eq!(bare_key(key), expected);
+        }
+    }
+
+    #[test]
+    fn several_keys_keep_their_order_and_exclude_a_single_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, key: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, key).unwrap();
+            path.display().to_string()
+        };
+        let (one, two, empty) = (file("one", "Bearer sk-1\n"), file("two", "sk-2"), file("empty", " \n"));
+        let read = |text: String| {
+            let text = format!("name = \"a\"\nurl = \"http://a\"\ndialect = \"chat\"\n{text}");
+            let keys = secrets(&toml::from_str(&text).map_err(|error| error.to_string())?);
+            keys.map_err(|error| error.to_string())
+        };
+        let keys = read(format!("api_keys = [{{ file = \"{two}\" }}, {{ file = \"{one}\" }}]")).unwrap();
+        assert_eq!(keys.iter().map(Secret::reveal).collect::<Vec<_>>(), ["sk-2", "sk-1"]);
+        assert_eq!(read(format!("key_file = \"{one}\"")).unwrap().len(), 1);
+        assert!(read(String::new()).unwrap().is_empty() && read("api_keys = []".to_owned()).unwrap().is_empty());
+        for (text, expected) in [
+            (format!("key_file = \"{one}\"\napi_keys = [{{ file = \"{two}\" }}]"), "more than one of"),
+            (format!("key_file = \"{one}\"\nkey_env = \"A\""), "more than one of"),
+            (format!("api_keys = [{{ file = \"{one}\" }}, {{ file = \"{empty}\" }}]"), "is empty"),
+            ("api_keys = [{ env = \"MUNINN_TEST_NO_SUCH\" }]".to_owned(), "MUNINN_TEST_NO_SUCH is not set"),
+            ("api_keys = [\"sk-1\"]".to_owned(), "sk-1"),
+            ("api_keys = [{ key = \"sk-1\" }]".to_owned(), "unknown variant"),
+        ] {
+            let error = read(text.clone()).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 

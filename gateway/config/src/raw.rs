@@ -102,10 +102,14 @@ pub(crate) struct Backend {
     /// Wire formats that the server accepts: `chat`, `messages`, `responses`, `openai` (chat and responses) or
     /// `anthropic` (messages); one of them or a list.
     pub(crate) dialect: OneOrMany,
-    /// Environment variable that holds the backend's key. Excludes `key_file`.
+    /// Environment variable that holds the backend's key. Excludes `key_file` and `api_keys`.
     pub(crate) key_env: Option<String>,
-    /// File that holds the backend's key. Excludes `key_env`.
+    /// File that holds the backend's key. Excludes `key_env` and `api_keys`.
     pub(crate) key_file: Option<String>,
+    /// Several keys of the backend, each `{ env = "..." }` or `{ file = "..." }`. Conversations are shared out between them, and
+    /// each stays with its key. Excludes `key_env` and `key_file`.
+    #[serde(default)]
+    pub(crate) api_keys: Vec<ApiKey>,
     /// Whether the client's own credential is forwarded to this host.
     pub(crate) client_credentials: Option<bool>,
     /// Model that `muninn ask` requests. Requests for this model go to this backend if no route matches.
@@ -126,13 +130,26 @@ pub(crate) struct Backend {
     pub(crate) http2_prior_knowledge: Option<bool>,
 }
 
-/// `prices = { cache_write = 1.25, cached_read = 0.1, output = 5.0 }`, each at least 0.
+/// Where one of several keys is.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub(crate) enum ApiKey {
+    /// An environment variable that holds it.
+    Env(String),
+    /// A file that holds it.
+    File(String),
+}
+
+/// `prices = { cache_write = 1.25, cache_write_1h = 2.0, cached_read = 0.1, output = 5.0 }`, each at least 0.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Prices {
     /// An input token that is written to the prefix cache.
     pub(crate) cache_write: Option<f32>,
+    /// The same where the cache lives for an hour: the request asks for it, or the usage of an earlier answer says so.
+    pub(crate) cache_write_1h: Option<f32>,
     /// An input token that is read from the prefix cache.
     pub(crate) cached_read: Option<f32>,
     /// An output token.

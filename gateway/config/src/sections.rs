@@ -30,6 +30,8 @@ pub struct BackendConfig {
     pub formats: Vec<WireFormat>,
     /// The backend's own key, read from an environment variable or a file.
     pub key: Option<Secret>,
+    /// More keys, between which conversations are shared out.
+    pub further_keys: Vec<Secret>,
     pub client_credentials: bool,
     pub default_model: Option<String>,
     pub context_window: Option<u32>,
@@ -50,6 +52,7 @@ impl BackendConfig {
             url: Address::of_base(url),
             formats,
             key: None,
+            further_keys: Vec::new(),
             client_credentials: false,
             default_model: None,
             context_window: None,

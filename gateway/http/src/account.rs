@@ -7,9 +7,10 @@ use axum::body::Body;
 use http::{HeaderValue, Response};
 use muninn_backend::access::Caller;
 use muninn_backend::metrics::{Active, FinishedRequest};
+use muninn_backend::{Conversation, UnderWay};
 use muninn_core::{ObservedAnswer, millis};
-use muninn_ledger::{Outcome, Receipt, Trial};
-use muninn_wire::WireFormat;
+use muninn_ledger::{Outcome, Placement, Receipt, Trial};
+use muninn_wire::{CacheLife, WireFormat};
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 
@@ -29,6 +30,7 @@ pub(super) struct Account {
     added: Duration,
     outcome: Outcome,
     injected_tokens: u32,
+    conversation: Option<Conversation>,
     /// Written and taken when the backend's answer begins.
     receipt: Mutex<Option<Receipt>>,
     answered: OnceLock<Answered>,
@@ -43,6 +45,7 @@ struct Answered {
     spoken: WireFormat,
     status: u16,
     streamed: bool,
+    _under_way: Option<UnderWay>,
 }
 
 impl Account {
@@ -54,7 +57,7 @@ impl Account {
         active: Active,
         format: WireFormat,
         (started, learned): (Instant, Arc<ObservedAnswer>),
-        mut receipt: Receipt,
+        (conversation, mut receipt): (Option<Conversation>, Receipt),
     ) -> Arc<Account> {
         let added = started.elapsed();
         receipt.ms = millis(added);
@@ -68,6 +71,7 @@ impl Account {
             added,
             outcome: receipt.outcome,
             injected_tokens: receipt.tokens,
+            conversation,
             receipt: Mutex::new(Some(receipt)),
             answered: OnceLock::new(),
             in_trial: Mutex::default(),
@@ -76,20 +80,23 @@ impl Account {
     }
 
     /// Records the backend that answered and writes the receipt in the background.
-    pub(super) fn answered(&self, result: &ExchangeResult) {
+    pub(super) fn answered(&self, result: &mut ExchangeResult) {
         let status = result.head.status.as_u16();
         let receipt = self.receipt.lock().take();
         let Some(mut receipt) = receipt else { return };
-        if let Some((backend, spoken)) = &result.by {
-            receipt.backend.clone_from(backend);
-            receipt.spoken = (*spoken != self.format).then(|| Receipt::format_name(*spoken).to_owned());
+        if let Some(by) = &result.by {
+            receipt.backend.clone_from(&by.backend);
+            receipt.backend_key = by.key;
+            receipt.spoken = (by.spoken != self.format).then(|| Receipt::format_name(by.spoken).to_owned());
+            receipt.placement = receipt.placement.map(|chosen| if by.is_first { chosen } else { Placement::Moved });
         }
+        receipt.status = Some(status);
         receipt.dropped = result.dropped.iter().map(|(name, count)| (name.to_owned(), count)).collect();
         if result.tries.len() > 1 {
             receipt.tries.clone_from(&result.tries);
         }
         let metrics = &self.worker.app.metrics;
-        let spoken = result.by.as_ref().map_or(self.format, |(_, spoken)| *spoken);
+        let spoken = result.by.as_ref().map_or(self.format, |by| by.spoken);
         for pair in result.tries.windows(2) {
             if pair[0].backend == pair[1].backend {
                 metrics.retried(&pair[0].backend);
@@ -104,6 +111,7 @@ impl Account {
             backend: receipt.backend.clone(),
             spoken,
             status,
+            _under_way: result.by.as_mut().and_then(|by| by.under_way.take()),
             streamed: matches!(result.source, Source::Events { .. } | Source::Converted { .. }),
         };
         self.answered.set(answered).ok();
@@ -130,8 +138,8 @@ impl Account {
         {
             result.head.headers.insert(reply::DROPPED, names);
         }
-        if let Some((backend, _)) = &result.by
-            && let Ok(name) = HeaderValue::try_from(backend.as_str())
+        if let Some(by) = &result.by
+            && let Ok(name) = HeaderValue::try_from(by.backend.as_str())
         {
             result.head.headers.insert(reply::BACKEND, name);
         }
@@ -143,6 +151,9 @@ impl Account {
     pub(super) fn finish(&self, summary: AnswerSummary) {
         // A client that left before the backend answered got nothing to count.
         let Some(answered) = self.answered.get() else { return };
+        if let (Some(conversation), Some(life)) = (&self.conversation, CacheLife::reported(&summary.usage)) {
+            conversation.note_life(life);
+        }
         let in_trial = self.in_trial.lock().take();
         if let (Some((mut receipt, kept)), Some(store)) = (in_trial, self.worker.app.store.clone()) {
             let tokens = [summary.usage.input, summary.usage.output].into_iter().flatten().reduce(u64::saturating_add);

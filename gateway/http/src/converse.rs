@@ -11,17 +11,17 @@ use http::request::Parts;
 use http::{Response, header};
 use muninn_backend::access::{Caller, Forbidden};
 use muninn_backend::metrics::Active;
-use muninn_backend::{Candidate, NoRoute, Target};
+use muninn_backend::{Candidate, Conversation, NoRoute, Target};
 use muninn_core::{
-    self, ObservedAnswer, ObservedRequest, Observing, Plan, PlanRequest, ProgressReceiver, ProgressSender, Settings,
-    SummarizerChoice,
+    self, App, ObservedAnswer, ObservedRequest, Observing, Plan, PlanRequest, ProgressReceiver, ProgressSender,
+    Settings, SummarizerChoice,
 };
 use muninn_ledger::{Outcome, Receipt};
 use muninn_wire::answer::Answer;
 use muninn_wire::convert::AnswerContext;
 use muninn_wire::convert::answer::Usage;
 use muninn_wire::error::{ErrorKind, Failure};
-use muninn_wire::{Insertion, Prompt, Text, WireFormat};
+use muninn_wire::{CacheLife, Insertion, Prompt, Text, WireFormat};
 
 use super::account::Account;
 use super::answer_body::{AnswerBody, Source, failure_event};
@@ -30,6 +30,9 @@ use super::exchange::Exchange;
 use super::exchange_result::{ExchangeResult, panicked};
 use super::refusal_log::Client;
 use super::{Worker, refusal, reply};
+
+/// The newest receipts among which a conversation's place is looked for.
+const RECENT_RECEIPTS: usize = 256;
 
 /// Handles one conversation request.
 pub(super) async fn converse(worker: Worker, format: WireFormat, mut parts: Parts, body: Body) -> Response<Body> {
@@ -104,14 +107,18 @@ impl Incoming {
         self.worker.shared.large.run(length, work).await.unwrap_or(false)
     }
 
-    fn open(&self, receipt: Receipt, active: Active) -> Arc<Account> {
+    fn open(&self, route: &Route, receipt: Receipt, active: Active) -> Arc<Account> {
+        let conversation = match route {
+            Route::Backend(ready) => ready.conversation.as_ref().map(|(conversation, _)| conversation.clone()),
+            Route::Context(..) => None,
+        };
         Account::open(
             &self.worker,
             (self.caller.clone(), Client::of(&self.parts)),
             active,
             self.format,
             (self.started, Arc::clone(&self.learned)),
-            receipt,
+            (conversation, receipt),
         )
     }
 
@@ -128,6 +135,7 @@ impl Incoming {
             reads: true,
             is_conversation: true,
             candidates: ready.candidates,
+            conversation: ready.conversation,
         }
     }
 
@@ -139,11 +147,11 @@ impl Incoming {
         };
         let outcome = receipt.outcome;
         let silence = self.settings.config.limits.keep_alive;
-        let account = self.open(receipt, active);
+        let account = self.open(&route, receipt, active);
         let mut response = match route {
             Route::Context(answer, streamed) => {
-                let result = ExchangeResult::built_in(reply::answer(self.format, &answer, streamed), self.format);
-                account.answered(&result);
+                let mut result = ExchangeResult::built_in(reply::answer(self.format, &answer, streamed), self.format);
+                account.answered(&mut result);
                 account.response(result, silence)
             }
             Route::Backend(ready) if ready.streamed => stream(self.exchange(ready), account, silence).await,
@@ -169,9 +177,9 @@ impl Incoming {
                 Ok(prepared) => prepared,
                 Err(refusal) => return refusal.events(&self.worker, &Client::of(&self.parts), format),
             };
-            let opened = self.open(receipt, active);
+            let opened = self.open(&route, receipt, active);
             let opened = account.get_or_init(|| opened);
-            let (result, context) = match route {
+            let (mut result, context) = match route {
                 Route::Context(answer, _) => {
                     let answer = reply::answer(format, &answer, true);
                     (ExchangeResult::built_in(answer, format), AnswerContext::default())
@@ -182,7 +190,7 @@ impl Incoming {
                     (exchange.run().await, context)
                 }
             };
-            opened.answered(&result);
+            opened.answered(&mut result);
             result.into_events(&self.worker.shared, format, context)
         };
         let source = Source::Exploring { line, progress: receiver, id: id.clone(), next: answer.boxed() };
@@ -201,8 +209,8 @@ impl Incoming {
 
 /// Waits for the whole answer.
 async fn whole(exchange: Exchange, account: Arc<Account>, silence: std::time::Duration) -> Response<Body> {
-    let result = exchange.run().await;
-    account.answered(&result);
+    let mut result = exchange.run().await;
+    account.answered(&mut result);
     account.response(result, silence)
 }
 
@@ -212,13 +220,13 @@ async fn stream(exchange: Exchange, account: Arc<Account>, silence: std::time::D
     let (format, context) = (exchange.format, exchange.answer_context());
     let shared = Arc::clone(&exchange.worker.shared);
     let mut running = exchange.run().boxed();
-    if let Ok(result) = tokio::time::timeout(silence, &mut running).await {
-        account.answered(&result);
+    if let Ok(mut result) = tokio::time::timeout(silence, &mut running).await {
+        account.answered(&mut result);
         return account.response(result, silence);
     }
     let waiting = Arc::clone(&account);
-    let later = running.map(move |result| {
-        waiting.answered(&result);
+    let later = running.map(move |mut result| {
+        waiting.answered(&mut result);
         result.into_events(&shared, format, context)
     });
     let mut response = Response::new(account.body(Source::Waiting(later.boxed()), Some(silence)));
@@ -239,6 +247,7 @@ struct PreparedRequest {
     model: Option<std::ops::Range<usize>>,
     streamed: bool,
     candidates: Vec<Candidate>,
+    conversation: Option<(Conversation, CacheLife)>,
 }
 
 /// An error with which the gateway itself answers a request.
@@ -316,8 +325,22 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
     if has_suffix {
         muninn_core::rename_candidates(&mut candidates, plain);
     }
+    let identity = muninn_session::identify(client, &prompt);
+    let mut life = CacheLife::asked(&body);
+    let (mut conversation, mut placement) = (None, None);
+    if let Some(name) = identity.conversation() {
+        let found = settings.router.conversation(caller.name(), &name, plain);
+        if candidates.len() > 1 && !found.is_known() {
+            restore_place(app, &found, (&name, life), &receipt, &candidates).await;
+        }
+        let now = Instant::now();
+        life = life.max(found.life(now).unwrap_or_default());
+        placement = found.place(&mut candidates, now);
+        conversation = Some(found);
+    }
     // The block must fit the smallest window of all candidates.
     let window = candidates.iter().filter_map(|candidate| candidate.backend.context_window).min();
+    let prices = candidates.first().map(|candidate| candidate.backend.prices).unwrap_or_default();
     let Plan { insertions, mut receipt, .. } = muninn_core::plan(
         app,
         PlanRequest {
@@ -325,7 +348,10 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
             headers: client,
             prompt: &prompt,
             window,
-            prices: candidates.first().map(|candidate| candidate.backend.prices).unwrap_or_default(),
+            prices: match life {
+                CacheLife::FiveMinutes => prices,
+                CacheLife::Hour => prices.for_an_hour(),
+            },
             deep: muninn_core::choose_deep_lane(app, settings, caller, client, has_suffix, (&candidates, plain)),
             progress,
             with_preamble: true,
@@ -334,6 +360,7 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
     )
     .await;
     receipt.backend = candidates.first().map(|candidate| candidate.backend.name.clone()).unwrap_or_default();
+    receipt.placement = placement;
     let model = prompt.model_span();
     drop(prompt);
     let is_conversation = receipt.side_request.is_none() && receipt.outcome != Outcome::Bypass;
@@ -351,5 +378,42 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
             signals: app.signals_of(caller),
         });
     }
-    Ok((Route::Backend(PreparedRequest { body, insertions, model, streamed, candidates }), receipt))
+    Ok((
+        Route::Backend(PreparedRequest {
+            body,
+            insertions,
+            model,
+            streamed,
+            candidates,
+            conversation: conversation.map(|conversation| (conversation, life)),
+        }),
+        receipt,
+    ))
+}
+
+/// Keeps a conversation where its newest receipt says that it was answered, as after a restart.
+async fn restore_place(
+    app: &App,
+    conversation: &Conversation,
+    (name, life): (&str, CacheLife),
+    receipt: &Receipt,
+    candidates: &[Candidate],
+) {
+    let Some(store) = &app.store else { return };
+    let receipts = store.receipts_of(name, RECENT_RECEIPTS).await.unwrap_or_default();
+    let is_answered = |earlier: &&Receipt| {
+        earlier.key == receipt.key
+            && earlier.model == receipt.model
+            && earlier.status.is_some_and(|status| (200..300).contains(&status))
+    };
+    let Some(newest) = receipts.iter().find(is_answered) else { return };
+    let place = candidates.iter().map(|candidate| &candidate.backend);
+    let place =
+        place.into_iter().find(|backend| backend.name == newest.backend && backend.key_number == newest.backend_key);
+    let age = newest.at.parse::<jiff::Timestamp>().map(|at| jiff::Timestamp::now().duration_since(at).unsigned_abs());
+    if let (Some(backend), Ok(age)) = (place, age)
+        && let Some(used) = Instant::now().checked_sub(age)
+    {
+        conversation.keep(backend, life, used);
+    }
 }

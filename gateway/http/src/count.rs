@@ -56,6 +56,7 @@ pub(super) async fn count_tokens(worker: Worker, format: WireFormat, request: Re
             reads: true,
             is_conversation: false,
             candidates: Vec::from([candidate]),
+            conversation: None,
             worker,
         };
         if let Some(counted) = by_backend(exchange).await {

@@ -2,6 +2,7 @@
 //! format, and are converted otherwise.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -9,7 +10,7 @@ use futures_util::stream::{self, StreamExt};
 use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode, header, response};
 use http_body_util::BodyExt;
-use muninn_backend::{AttemptError, AttemptReport, Candidate, Outgoing, apply_credentials, attempt};
+use muninn_backend::{AttemptError, AttemptReport, Candidate, Conversation, Outgoing, apply_credentials, attempt};
 use muninn_ledger::Try;
 use muninn_wire::convert::request::Dropped;
 use muninn_wire::convert::{
@@ -17,11 +18,11 @@ use muninn_wire::convert::{
 };
 use muninn_wire::error::{self, ErrorKind, Failure};
 use muninn_wire::overflow::Overflow;
-use muninn_wire::{Aligner, EndWatch, Insertion, Text, UsageWatch, WireFormat, failure, splice};
+use muninn_wire::{Aligner, CacheLife, EndWatch, Insertion, Text, UsageWatch, WireFormat, failure, splice};
 
 use super::answer_body::Source;
 use super::exchange_result::{
-    ExchangeResult, LONGEST_ANSWER, bad_gateway, broken_off, is_encoded, panicked, unchanged, unreadable,
+    AnsweredBy, ExchangeResult, LONGEST_ANSWER, bad_gateway, broken_off, is_encoded, panicked, unchanged, unreadable,
 };
 use super::headers::{self, is_events, is_framed, is_json};
 use super::{Worker, coding, reply};
@@ -54,6 +55,8 @@ pub(super) struct Exchange {
     pub is_conversation: bool,
     /// The backends that it may be sent to, first choice first.
     pub candidates: Vec<Candidate>,
+    /// The conversation, which stays where it is answered, and how long its prompt is cached there.
+    pub conversation: Option<(Conversation, CacheLife)>,
 }
 
 /// What a conversion dropped, and the context for converting the answer back; `None` without conversion.
@@ -71,10 +74,21 @@ impl Exchange {
         let candidate = &self.candidates[answered.candidate];
         let (dropped, context) = answered.context.unzip();
         let (head, source) = self.answer(candidate, context, answered.response, answered.opening).await;
+        if let Some((conversation, life)) = &self.conversation
+            && head.status.is_success()
+        {
+            conversation.keep(&candidate.backend, *life, Instant::now());
+        }
         ExchangeResult {
             head,
             source,
-            by: Some((candidate.backend.name.clone(), candidate.format)),
+            by: Some(AnsweredBy {
+                backend: candidate.backend.name.clone(),
+                spoken: candidate.format,
+                key: candidate.backend.key_number,
+                is_first: answered.candidate == 0,
+                under_way: Some(answered.under_way),
+            }),
             dropped: dropped.unwrap_or_default(),
             tries,
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::body::Body;
 use futures_util::future::FutureExt;
 use http::{HeaderMap, Response, header, response};
-use muninn_backend::CONTEXT_MODEL;
 use muninn_backend::access::Caller;
+use muninn_backend::{CONTEXT_MODEL, UnderWay};
 use muninn_ledger::Try;
 use muninn_wire::convert::answer::Usage;
 use muninn_wire::convert::request::Dropped;
@@ -18,14 +18,28 @@ use super::answer_body::{AnswerBody, Source, failure_event};
 use super::headers::is_events;
 use super::{Shared, coding};
 
+/// A backend that answered.
+pub(super) struct AnsweredBy {
+    /// Its name.
+    pub backend: String,
+    /// Its wire format.
+    pub spoken: WireFormat,
+    /// The number of the key that it was asked with, from 1, if it has several.
+    pub key: Option<usize>,
+    /// Whether it was the first that was asked.
+    pub is_first: bool,
+    /// Counts the request in the backend's load, until the answer is over.
+    pub under_way: Option<UnderWay>,
+}
+
 /// The answer to a request, or the error that takes its place.
 pub(super) struct ExchangeResult {
     /// The answer's head.
     pub head: response::Parts,
     /// The answer's body.
     pub source: Source,
-    /// The backend that answered and its wire format; `None` if none answered.
-    pub by: Option<(String, WireFormat)>,
+    /// The backend that answered; `None` if none did.
+    pub by: Option<AnsweredBy>,
     /// The fields that the conversion dropped.
     pub dropped: Dropped,
     /// All attempts, with their outcomes.
@@ -36,7 +50,8 @@ impl ExchangeResult {
     /// The answer of the built-in model.
     pub(super) fn built_in(response: Response<Body>, format: WireFormat) -> ExchangeResult {
         let (head, source) = unchanged(response);
-        let by = Some((CONTEXT_MODEL.to_owned(), format));
+        let backend = CONTEXT_MODEL.to_owned();
+        let by = Some(AnsweredBy { backend, spoken: format, key: None, is_first: true, under_way: None });
         ExchangeResult { head, source, by, dropped: Dropped::default(), tries: Vec::new() }
     }
 

@@ -85,6 +85,7 @@ pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> 
         reads,
         is_conversation: false,
         candidates,
+        conversation: None,
     };
     send_and_count(&worker, caller, exchange).await
 }
@@ -106,10 +107,10 @@ async fn send_and_count(worker: &Worker, caller: Caller, exchange: Exchange) -> 
     let (app, status) = (Arc::clone(&worker.app), head.status.as_u16());
     let holder = caller.clone();
     let body = AnswerBody::new(source, format, None, started, move |end| {
-        if let Some((backend, _)) = &by {
+        if let Some(by) = &by {
             let key = caller.name();
             let usage = end.usage;
-            app.forwarded(&ForwardedRequest { key, backend, status, usage });
+            app.forwarded(&ForwardedRequest { key, backend: &by.backend, status, usage });
         }
     });
     Response::from_parts(head, Body::new(body.for_caller(&holder)))

@@ -25,7 +25,7 @@ pub use pack_value::{Effect, Estimate, rounded};
 pub use receipt::{Outcome, PreamblePart, Receipt, ReceiptItem, Replays, Trial};
 pub use sqlite::{Inspected, SqliteStore, damaged_ledgers, inspect};
 pub use store::{Store, StoreCounts};
-pub use tries::{Try, TryOutcome};
+pub use tries::{Placement, Try, TryOutcome};
 pub use turn_key::{TurnKey, is_recent};
 pub use usage::{KeyUsage, UsageSum, utc_today};
 

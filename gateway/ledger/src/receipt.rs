@@ -9,7 +9,7 @@ use muninn_wire::WireFormat;
 use serde::{Deserialize, Serialize};
 
 use super::pack_value::{Effect, Estimate, rounded};
-use super::tries::Try;
+use super::tries::{Placement, Try};
 
 /// The number of a question's words that a receipt shows.
 const FIRST_WORDS: usize = 12;
@@ -183,6 +183,15 @@ pub struct Receipt {
     pub model: String,
     /// The backend that answered.
     pub backend: String,
+    /// The number of the backend's key, from 1, if it has several.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub backend_key: Option<usize>,
+    /// Why the conversation went there; absent without a choice.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub placement: Option<Placement>,
+    /// The status of the answer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub status: Option<u16>,
     /// The backend's wire format, if it differs from the request's.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spoken: Option<String>,
@@ -264,6 +273,9 @@ impl Receipt {
             first_words: Receipt::first_words_of(question),
             model: String::new(),
             backend: String::new(),
+            backend_key: None,
+            placement: None,
+            status: None,
             spoken: None,
             dropped: Vec::new(),
             tries: Vec::new(),

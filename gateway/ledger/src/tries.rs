@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct Try {
     /// The backend's name.
     pub backend: String,
+    /// The number of its key, from 1, if it has several.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub key: Option<usize>,
     pub happened: TryOutcome,
     /// Its duration in milliseconds.
     pub ms: f64,
@@ -36,6 +39,28 @@ pub enum TryOutcome {
     NotSent,
 }
 
+/// Why a conversation went to its backend, where there was a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// Its prompt cache lives there.
+    Kept,
+    /// It was kept nowhere.
+    New,
+    /// The place that was chosen gave no answer.
+    Moved,
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Placement::Kept => "its prompt cache is there",
+            Placement::New => "chosen by load",
+            Placement::Moved => "the one before it gave no answer",
+        })
+    }
+}
+
 impl fmt::Display for TryOutcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -57,7 +82,7 @@ mod tests {
 
     #[test]
     fn attempt_round_trips_through_a_receipt() {
-        let tried = Try { backend: "a".into(), happened: TryOutcome::Answered(503), ms: 1.5 };
+        let tried = Try { backend: "a".into(), key: None, happened: TryOutcome::Answered(503), ms: 1.5 };
         let text = serde_json::to_string(&tried).unwrap();
         assert_eq!(text, r#"{"backend":"a","happened":{"answered":503},"ms":1.5}"#);
         assert_eq!(serde_json::from_str::<Try>(&text).unwrap(), tried);

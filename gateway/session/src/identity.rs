@@ -48,6 +48,11 @@ impl Identity<'_> {
     pub fn derived(&self) -> Option<DerivedId> {
         DerivedId::of(self.prompt)
     }
+
+    /// The name of the conversation: the client's session, or the derived id.
+    pub fn conversation(&self) -> Option<String> {
+        self.session.clone().or_else(|| Some(self.derived()?.to_string()))
+    }
 }
 
 /// Reads a request's identity from its headers and body. The identity is not trusted to grant access.

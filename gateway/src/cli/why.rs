@@ -179,7 +179,10 @@ fn full(receipt: &Receipt) -> String {
     field("model", &asked);
     let dropped = receipt.dropped.iter().map(|(name, count)| format!("{name} x{count}"));
     field("dropped", &dropped.collect::<Vec<_>>().join(", "));
-    let tries = receipt.tries.iter().map(|one| format!("{} {} ({} ms)", one.backend, one.happened, one.ms));
+    let answered = (receipt.status.is_some() || receipt.placement.is_some()).then(|| answered(receipt));
+    field("answered", &answered.unwrap_or_default());
+    let tries =
+        receipt.tries.iter().map(|one| format!("{} {} ({} ms)", place(&one.backend, one.key), one.happened, one.ms));
     field("tries", &tries.collect::<Vec<_>>().join(", "));
     field("replayed", &format!("{}, {} tokens", plural(receipt.replayed.blocks, "block"), receipt.replayed.tokens));
     field(
@@ -191,6 +194,19 @@ fn full(receipt: &Receipt) -> String {
         text.push_str(&exploration.text());
     }
     text
+}
+
+/// A backend and, if it has several, the number of its key.
+fn place(backend: &str, key: Option<usize>) -> String {
+    key.map_or_else(|| backend.to_owned(), |key| format!("{backend} key {key}"))
+}
+
+/// Who answered a request, with which status, and why it went there.
+fn answered(receipt: &Receipt) -> String {
+    let by = Some(place(&receipt.backend, receipt.backend_key)).filter(|by| !by.is_empty());
+    let status = receipt.status.map(|status| format!("status {status}"));
+    let reason = receipt.placement.map(|placement| placement.to_string());
+    [by, status, reason].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// The estimated value of a pack, in input tokens that are not cached.

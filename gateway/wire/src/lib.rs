@@ -22,6 +22,7 @@
 
 mod align;
 pub mod answer;
+mod cache_life;
 mod chat;
 pub mod convert;
 mod end_watch;
@@ -42,6 +43,7 @@ mod tools;
 mod usage;
 
 pub use align::Aligner;
+pub use cache_life::CacheLife;
 pub use end_watch::EndWatch;
 pub use format::{ANTHROPIC_VERSION, Dialect, WireFormat};
 pub use insertion::Insertion;

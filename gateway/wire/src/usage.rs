@@ -72,10 +72,16 @@ struct Fields {
     output_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
+    cache_creation: Option<Created>,
     #[serde(alias = "input_tokens_details")]
     prompt_tokens_details: Option<Details>,
     #[serde(alias = "output_tokens_details")]
     completion_tokens_details: Option<Details>,
+}
+
+#[derive(Deserialize)]
+struct Created {
+    ephemeral_1h_input_tokens: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -97,6 +103,7 @@ impl UsageValue {
             input: fields.prompt_tokens.or(fields.input_tokens.map(|input| input.saturating_add(cache))),
             cached: fields.cache_read_input_tokens.or(details.and_then(|details| details.cached_tokens)),
             cache_write: fields.cache_creation_input_tokens,
+            cache_write_1h: fields.cache_creation.as_ref().and_then(|created| created.ephemeral_1h_input_tokens),
             output: fields.completion_tokens.or(fields.output_tokens),
             reasoning: fields.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens),
         }
@@ -118,15 +125,36 @@ mod tests {
     const STREAMS: [(&str, Usage); 3] = [
         (
             "data: {\"choices\":[{\"delta\":{\"content\":\"\\\"usage\\\":{\\\"prompt_tokens\\\":9}\"}}],\"usage\":null}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":3,\"prompt_tokens_details\":{\"cached_tokens\":8}}}\n\ndata: [DONE]\n\n",
-            Usage { input: Some(12), cached: Some(8), cache_write: None, output: Some(3), reasoning: None },
+            Usage {
+                input: Some(12),
+                cached: Some(8),
+                cache_write: None,
+                cache_write_1h: None,
+                output: Some(3),
+                reasoning: None,
+            },
         ),
         (
             "event: message_start\ndata: {\"message\":{\"usage\":{\"input_tokens\":2,\"cache_read_input_tokens\":10,\"output_tokens\":1}}}\n\nevent: message_delta\ndata: {\"usage\":{\"output_tokens\":7}}\n\n",
-            Usage { input: Some(12), cached: Some(10), cache_write: None, output: Some(7), reasoning: None },
+            Usage {
+                input: Some(12),
+                cached: Some(10),
+                cache_write: None,
+                cache_write_1h: None,
+                output: Some(7),
+                reasoning: None,
+            },
         ),
         (
             "data: {\"response\":{\"usage\": {\"input_tokens\":12,\"input_tokens_details\":{\"cached_tokens\":4},\"output_tokens\":5,\"output_tokens_details\":{\"reasoning_tokens\":2}}}}\n\n",
-            Usage { input: Some(12), cached: Some(4), cache_write: None, output: Some(5), reasoning: Some(2) },
+            Usage {
+                input: Some(12),
+                cached: Some(4),
+                cache_write: None,
+                cache_write_1h: None,
+                output: Some(5),
+                reasoning: Some(2),
+            },
         ),
     ];
 

@@ -51,11 +51,13 @@ fn defaults() -> Value {
             dialect: raw::OneOrMany::One("chat".to_owned()),
             key_env: None,
             key_file: None,
+            api_keys: Vec::new(),
             client_credentials: Some(backend.client_credentials),
             default_model: backend.default_model.clone(),
             context_window: backend.context_window,
             prices: Some(raw::Prices {
                 cache_write: Some(backend.prices.cache_write),
+                cache_write_1h: Some(backend.prices.cache_write_1h),
                 cached_read: Some(backend.prices.cached_read),
                 output: Some(backend.prices.output),
             }),
@@ -272,9 +274,10 @@ fn type_name(schema: &Value, file: &Value) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
         return type_name(definition(reference, file), file);
     }
-    if let Some(choices) = schema["anyOf"].as_array() {
+    if let Some(choices) = schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array()) {
         let mut names: Vec<_> = choices.iter().map(|choice| type_name(choice, file)).collect();
         names.retain(|name| name != "null");
+        names.dedup();
         return names.join(" or ");
     }
     let name = match &schema["type"] {

@@ -11,8 +11,7 @@ pub(super) fn trial(share: f64, prompt: &Prompt<'_>, identity: &Identity<'_>, re
     if share <= 0.0 {
         return None;
     }
-    let derived = || Some(identity.derived()?.to_string());
-    let conversation = identity.session.clone().or_else(derived)?;
+    let conversation = identity.conversation()?;
     let parts = prompt.messages.iter().flat_map(|message| &message.tools);
     let calls = parts.filter(|part| matches!(part, ToolPart::Result { .. })).count();
     Some(Trial {

@@ -100,6 +100,8 @@ pub struct Usage {
     pub cached: Option<u64>,
     /// Tokens of the prompt that were written to a cache.
     pub cache_write: Option<u64>,
+    /// Those of them that the cache keeps for an hour.
+    pub cache_write_1h: Option<u64>,
     /// Tokens of the answer, including thinking.
     pub output: Option<u64>,
     /// Tokens of thinking.
@@ -112,6 +114,7 @@ impl Usage {
         self.input = later.input.or(self.input);
         self.cached = later.cached.or(self.cached);
         self.cache_write = later.cache_write.or(self.cache_write);
+        self.cache_write_1h = later.cache_write_1h.or(self.cache_write_1h);
         self.output = later.output.or(self.output);
         self.reasoning = later.reasoning.or(self.reasoning);
     }

@@ -311,6 +311,7 @@ fn usage(members: &Members<'_>) -> Option<Usage> {
         input: number(&usage, "prompt_tokens"),
         cached,
         cache_write: number(&prompt, "cache_write_tokens").or_else(|| number(&usage, "cache_creation_input_tokens")),
+        cache_write_1h: number(&usage.object("cache_creation"), "ephemeral_1h_input_tokens"),
         output: number(&usage, "completion_tokens"),
         reasoning: number(&completion, "reasoning_tokens"),
     };

@@ -11,6 +11,7 @@ pub(super) struct Counts {
     input: Option<u64>,
     read: Option<u64>,
     written: Option<u64>,
+    written_1h: Option<u64>,
     output: Option<u64>,
     thinking: Option<u64>,
 }
@@ -22,6 +23,7 @@ impl Counts {
             (&mut self.input, usage.parse("input_tokens")),
             (&mut self.read, usage.parse("cache_read_input_tokens")),
             (&mut self.written, usage.parse("cache_creation_input_tokens")),
+            (&mut self.written_1h, usage.object("cache_creation").parse("ephemeral_1h_input_tokens")),
             (&mut self.output, usage.parse("output_tokens")),
             (&mut self.thinking, details.parse("thinking_tokens")),
         ] {
@@ -38,6 +40,7 @@ impl Counts {
             input: self.input.map(|input| input.saturating_add(cached)),
             cached: self.read,
             cache_write: self.written,
+            cache_write_1h: self.written_1h,
             output: self.output,
             reasoning: self.thinking,
         }
@@ -49,10 +52,18 @@ impl Counts {
 pub(super) struct WireUsage {
     input_tokens: u64,
     cache_creation_input_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_creation: Option<Creation>,
     cache_read_input_tokens: u64,
     output_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_tokens_details: Option<Details>,
+}
+
+#[derive(Serialize)]
+struct Creation {
+    ephemeral_5m_input_tokens: u64,
+    ephemeral_1h_input_tokens: u64,
 }
 
 #[derive(Serialize)]
@@ -67,6 +78,10 @@ impl From<Usage> for WireUsage {
         WireUsage {
             input_tokens: input.saturating_sub(read).saturating_sub(written),
             cache_creation_input_tokens: written,
+            cache_creation: usage.cache_write_1h.map(|hour| Creation {
+                ephemeral_5m_input_tokens: written.saturating_sub(hour),
+                ephemeral_1h_input_tokens: hour,
+            }),
             cache_read_input_tokens: read,
             output_tokens: usage.output.unwrap_or(0),
             output_tokens_details: usage.reasoning.map(|thinking_tokens| Details { thinking_tokens }),

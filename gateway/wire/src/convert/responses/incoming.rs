@@ -125,6 +125,7 @@ pub(super) fn read_usage(usage: &Members<'_>) -> Usage {
         input: usage.parse("input_tokens"),
         cached: detail("input_tokens_details", "cached_tokens"),
         cache_write: detail("input_tokens_details", "cache_write_tokens"),
+        cache_write_1h: None,
         output: usage.parse("output_tokens"),
         reasoning: detail("output_tokens_details", "reasoning_tokens"),
     }
