@@ -222,3 +222,39 @@ fn mcp_endpoint_needs_a_key_that_allows_the_repository() {
     assert!(refused.text().contains("does not allow"), "{}", refused.text());
     assert!(upstream.requests().is_empty(), "nothing was forwarded");
 }
+
+#[test]
+fn a_wiki_outside_of_the_repository_is_for_keys_that_may_use_it_and_shows_no_secret() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+    let root = env.repository("demo", &FILES);
+    let vault = env.path("vault");
+    std::fs::create_dir_all(&vault).unwrap();
+    let token = ["ghp_", "0123456789abcdefghijABCDEFGHIJ012345"].concat();
+    let text = format!("# Access\nThe token of the mirror is {token}. {token} opens it.\n");
+    for page in ["access", "b", "c", "d", "e", "f"] {
+        std::fs::write(vault.join(format!("{page}.md")), &text).unwrap();
+    }
+    let vault = vault.canonicalize().unwrap();
+    let [ana, ben, cleo] = ["ana", "ben", "cleo"].map(|name| new_key(&env, name));
+    let wiki = format!("[wiki]\npath = {vault:?}\n");
+    let keys = format!("{}{}roots = [{root:?}]\n{}roots = [{root:?}, {vault:?}]\n", ana.toml, ben.toml, cleo.toml);
+    env.write_config(&format!("{wiki}[mcp]\ntools = [\"wiki\"]\n{}{keys}", upstream.backend("mock")));
+    let gateway = env.serve(&root, &[]);
+    let tool = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_page","arguments":{"path":"access"}}}"#;
+    for (key, may) in [(&ana, true), (&ben, false), (&cleo, true)] {
+        let status = if may { 200 } else { 403 };
+        for path in ["pages/access", "pages", "search?query=token", "links", "context", "backlinks/access"] {
+            let response = gateway.request("GET", &format!("/api/wiki/{path}"), &[key.header()], b"");
+            assert_eq!(response.status, status, "{path}: {}", response.text());
+            assert!(!response.text().to_lowercase().contains("ghp_"), "{path}: {}", response.text());
+        }
+        let digest = gateway.request("GET", "/api/digest", &[key.header()], b"");
+        assert_eq!(digest.status, status, "{}", digest.text());
+        assert!(!digest.text().to_lowercase().contains("ghp_"), "{}", digest.text());
+        let accepts = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+        let headers: Vec<_> = accepts.into_iter().chain([key.header()]).collect();
+        let page = gateway.post("/mcp", &headers, tool.as_bytes()).text();
+        assert_eq!(page.contains("The token of the mirror"), may, "{page}");
+        assert_eq!(page.contains("does not allow"), !may, "{page}");
+    }
+}

@@ -21,11 +21,13 @@ impl Config {
     }
 
     /// Checks that the `roots` of every key can be served: each is in the served root, in a directory of the configured
-    /// `roots`, or above the served root. `served` is the canonical served root, which is known only to a command.
+    /// `roots`, in the wiki's folder, or above the served root. `served` is the canonical served root, which is known only to a command.
     pub fn check_key_roots(&self, served: &Path) -> Result<(), ConfigError> {
         for (index, key) in self.keys.iter().enumerate() {
             for root in key.roots.iter().flatten() {
-                let servable = root.starts_with(served) || self.roots.iter().any(|allowed| root.starts_with(allowed));
+                let wiki = Some(&self.wiki.path).filter(|path| path.is_absolute());
+                let mut others = self.roots.iter().chain(wiki);
+                let servable = root.starts_with(served) || others.any(|allowed| root.starts_with(allowed));
                 // A directory above the served root is allowed. It permits nothing that is not served.
                 if !servable && !served.starts_with(root) {
                     let message = format!(

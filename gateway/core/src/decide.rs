@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use muninn_backend::access::Caller;
 use muninn_base::CancelFlag;
 use muninn_config::paths;
 use muninn_context_engine::explore::{ExploreOutcome, Trace};
@@ -28,6 +29,7 @@ const PACKING: Duration = Duration::from_millis(250);
 
 /// A question to explore, with its budgets.
 pub(super) struct ExplorationRequest {
+    pub(super) caller: Caller,
     pub(super) question: String,
     /// The files and blocks that the conversation holds already.
     pub(super) already: PriorContext,
@@ -86,7 +88,8 @@ impl ExplorationRequest {
         }
         let preamble = self.awaits_preamble.filter(|_| is_about_repository || is_about_user).and_then(|awaited| {
             let means = awaited.about_repository.filter(|_| is_about_repository);
-            Preamble::of(workspace, handover.as_ref(), self.personal().filter(|_| awaited.about_user), means)
+            let personal = self.personal().filter(|_| awaited.about_user);
+            Preamble::of(workspace, &self.caller, handover.as_ref(), personal, means)
         });
         if let Some(preamble) = preamble {
             return (preamble.text, preamble.parts);

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use muninn_backend::access::Caller;
 use muninn_config::paths;
 use muninn_context_engine::render::{self, Ground, neutralize};
 use muninn_context_engine::tokens;
@@ -111,6 +112,7 @@ impl Preamble {
     /// index in memory, and at the files of the wiki.
     pub(super) fn of(
         workspace: &Workspace,
+        caller: &Caller,
         handover: Option<&Tail>,
         personal: Option<&Personal>,
         means: Option<Means>,
@@ -125,7 +127,7 @@ impl Preamble {
         }
         parts.extend(personal.map(about_user));
         if let Some(means) = means.filter(|_| is_initialised) {
-            parts.extend([orientation(workspace, means), wiki_digest(workspace)]);
+            parts.extend([orientation(workspace, means), wiki_digest(workspace, caller)]);
         }
         assemble(&parts, MOST_CHARACTERS)
     }
@@ -211,7 +213,8 @@ impl App {
             return None;
         }
         let workspace = self.workspace_of(session).await;
-        let personal = self.personal_for_prompt(&self.caller_at(&session.directory));
+        let caller = self.caller_at(&session.directory);
+        let personal = self.personal_for_prompt(&caller);
         let preamble = tokio::task::spawn_blocking({
             let workspace = workspace.clone();
             let session = session.session.clone();
@@ -222,7 +225,7 @@ impl App {
                 };
                 let worklog = workspace.worklog_in_use();
                 let handover = worklog.and_then(|worklog| logged(worklog.deliver(session.as_deref())));
-                Preamble::of(&workspace, handover.flatten().as_ref(), personal, Some(Means::OF_HOOKS))
+                Preamble::of(&workspace, &caller, handover.flatten().as_ref(), personal, Some(Means::OF_HOOKS))
             }
         });
         let preamble = preamble.await.ok()??;
@@ -274,8 +277,8 @@ fn about_user(personal: &Personal) -> Part {
 }
 
 /// What the team's wiki is about.
-fn wiki_digest(workspace: &Workspace) -> Part {
-    let digest = workspace.digest_for_prompt(MOST_DIGEST_TOKENS);
+fn wiki_digest(workspace: &Workspace, caller: &Caller) -> Part {
+    let digest = workspace.digest_for_prompt(caller, MOST_DIGEST_TOKENS);
     Part {
         name: "wiki",
         text: digest.as_ref().map_or("", |_| WIKI).to_owned(),

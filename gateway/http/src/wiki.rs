@@ -2,6 +2,7 @@
 //!
 //! Who may read and who may write is in the table of doors.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
@@ -11,6 +12,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use muninn_backend::access::{Caller, Door};
 use muninn_core::{Wiki, Workspace};
 use muninn_notebooks::wiki::{PageChange, PagePath, WikiError};
+use muninn_text::redact;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -64,6 +66,7 @@ impl Refusal {
             Refusal::Malformed(_) => StatusCode::BAD_REQUEST,
             Refusal::Failed => StatusCode::INTERNAL_SERVER_ERROR,
             Refusal::Wiki(error) => match error {
+                WikiError::NotAllowed => StatusCode::FORBIDDEN,
                 WikiError::NoFolder(_) | WikiError::NoPage(_) => StatusCode::NOT_FOUND,
                 WikiError::Exists(_) => StatusCode::CONFLICT,
                 WikiError::Changed { .. } => StatusCode::PRECONDITION_FAILED,
@@ -108,19 +111,37 @@ async fn answer_with<T: Serialize + Send + 'static>(
 ) -> Response<Body> {
     let workspace = Arc::clone(&worker.app.workspace);
     let answered = if caller.may_use_root(&workspace.root) {
-        let run = move || work(&workspace, &*workspace.wiki()?);
+        let caller = caller.clone();
+        let run = move || work(&workspace, &*workspace.wiki(&caller)?);
         let run = tokio::task::spawn_blocking(run).await;
         run.map_err(|_| Refusal::Failed).and_then(|answered| Ok(answered?))
     } else {
         Err(Refusal::Repository)
     };
-    match answered.and_then(|answer| serde_json::to_string(&answer).map_err(|_| Refusal::Failed)) {
-        Ok(body) => reply::json(StatusCode::OK, body),
+    match answered.and_then(|answer| serde_json::to_value(answer).map_err(|_| Refusal::Failed)) {
+        Ok(mut body) => {
+            redact_texts(&mut body);
+            reply::json(StatusCode::OK, body.to_string())
+        }
         Err(refusal) => {
             let mut reason = refusal.reason();
             worker.app.hide_directories(caller, &mut reason);
             reply::json(refusal.status(), json!({"error": reason}).to_string())
         }
+    }
+}
+
+/// Redacts every text of an answer.
+fn redact_texts(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(redacted) = redact(text) {
+                *text = redacted;
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(redact_texts),
+        Value::Object(members) => members.values_mut().for_each(redact_texts),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

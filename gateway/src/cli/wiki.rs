@@ -301,6 +301,7 @@ impl From<WikiError> for CliError {
                 CliError::new(Exit::Failure, message).hint(format!("`muninn wiki edit {page}` changes it"))
             }
             WikiError::Secret
+            | WikiError::NotAllowed
             | WikiError::TooLong(_)
             | WikiError::FrontMatter(_)
             | WikiError::NotUtf8(_)

@@ -45,7 +45,7 @@ pub(super) fn is_receipt(address: &str) -> bool {
 
 /// The address and the file of each page of the wiki.
 pub(super) fn list(session: &ToolSession) -> Vec<(String, String)> {
-    let pages = session.workspace.wiki().map(|wiki| wiki.list("")).unwrap_or_default();
+    let pages = session.workspace.wiki(&session.caller).map(|wiki| wiki.list("")).unwrap_or_default();
     let file = |page: &ListedPage| page.path.file();
     let pages = pages.iter().map(file);
     let address = |file: &str| format!("{KNOWLEDGE}{}", utf8_percent_encode(file, ESCAPED));
@@ -69,7 +69,7 @@ pub(super) fn read(session: &ToolSession, address: &str) -> Option<ResourceText>
 }
 
 fn page(session: &ToolSession, path: &str) -> Option<String> {
-    let wiki = session.workspace.wiki().ok()?;
+    let wiki = session.workspace.wiki(&session.caller).ok()?;
     (wiki.size(path) <= MAX_PAGE_BYTES).then(|| wiki.text(path).ok())?
 }
 

@@ -26,7 +26,7 @@ const TEXT_ALIASES: &[&str] = &["text", "body", "markdown"];
 
 /// The team's wiki.
 fn wiki(session: &ToolSession) -> Result<Arc<Wiki>, ToolError> {
-    session.workspace.wiki().map_err(error)
+    session.workspace.wiki(&session.caller).map_err(error)
 }
 
 fn error(error: WikiError) -> ToolError {

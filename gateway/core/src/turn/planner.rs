@@ -197,6 +197,7 @@ impl TurnPlanner<'_, '_> {
             DeepLane::Background { explorer, only_in_doubt } => (None, Some((explorer, only_in_doubt))),
         };
         let request = ExplorationRequest {
+            caller: self.caller.clone(),
             question: question.text.clone(),
             already,
             prices: budget.prices,
@@ -234,6 +235,7 @@ impl TurnPlanner<'_, '_> {
             return Err(NoPackReason::StillExploring);
         }
         let request = ExplorationRequest {
+            caller: self.caller.clone(),
             question: String::new(),
             already,
             prices: budget.prices,

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use muninn_base::{Clock, Supervisor, private_file};
 use muninn_config::DigestConfig;
 use muninn_notebooks::wiki::{Digest, PagePath, Pages, Recents, cloud};
+use muninn_text::redact;
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,10 +19,12 @@ use super::kept_digest::{Cloud, KeptDigest, Last};
 
 impl KeptDigest {
     pub(super) fn new(state: &Path, settings: &DigestConfig) -> KeptDigest {
+        // An earlier version counted texts that were not redacted.
+        std::fs::remove_file(state.join("cloud.json")).ok();
         KeptDigest {
             settings: settings.clone(),
             recents: state.join("recents.json"),
-            cloud_file: state.join("cloud.json"),
+            cloud_file: state.join("terms.json"),
             cloud: Mutex::default(),
             counting: Mutex::default(),
             in_background: AtomicBool::new(false),
@@ -82,9 +85,12 @@ impl KeptDigest {
             return cloud;
         }
         let (size, extra) = (self.settings.cloud_size, &self.settings.stopwords_extra);
+        let version = pages.version().to_owned();
+        let pages: Vec<_> = pages.iter().collect();
         let cloud = Arc::new(Cloud {
-            terms: cloud(&pages.iter().collect::<Vec<_>>(), |page| page.body(root).ok(), size, extra),
-            of: pages.version().to_owned(),
+            // The terms get into prompts.
+            terms: cloud(&pages, |page| page.body(root).ok().map(|body| redact(&body).into_owned()), size, extra),
+            of: version,
             at: now(),
             size,
             stopwords_extra: extra.clone(),

@@ -5,6 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use muninn_backend::access::Caller;
 use muninn_config::{DigestInPrompt, WikiConfig};
 use muninn_context_engine::tokens;
 use muninn_notebooks::wiki::WikiError;
@@ -19,12 +20,16 @@ const PAGES_FOR_PROMPTS: usize = 5;
 const PROMPT_PATIENCE: Duration = Duration::from_millis(150);
 
 impl Workspace {
-    /// The team's wiki, with the settings in force.
+    /// The team's wiki, with the settings in force, for a caller who may use the worktree.
     ///
     /// # Errors
-    /// [`WikiError::NoFolder`] if there is no such folder, or a link in the repository leads out of it.
-    pub fn wiki(&self) -> Result<Arc<Wiki>, WikiError> {
+    /// [`WikiError::NoFolder`] if there is no such folder, or a link in the repository leads out of it;
+    /// [`WikiError::NotAllowed`] if the folder lies outside of the worktree, and the caller may not use it.
+    pub fn wiki(&self, caller: &Caller) -> Result<Arc<Wiki>, WikiError> {
         let settings = &self.settings().wiki;
+        if settings.path.is_absolute() && !settings.path.starts_with(&self.root) && !caller.may_use_root(&settings.path) {
+            return Err(WikiError::NotAllowed);
+        }
         let mut open = self.wiki.lock();
         if let Some(team) = open.as_ref().filter(|team| team.settings == *settings) {
             return Ok(Arc::clone(&team.wiki));
@@ -38,13 +43,13 @@ impl Workspace {
 
     /// The Markdown of the digest for a preamble, with at most so many tokens. A wiki that takes long to read is left out,
     /// and is in memory for the next conversation. May block for a moment.
-    pub(crate) fn digest_for_prompt(&self, most_tokens: u32) -> Option<String> {
+    pub(crate) fn digest_for_prompt(&self, caller: &Caller, most_tokens: u32) -> Option<String> {
         let least_pages = match self.settings().wiki.digest_in_prompt {
             DigestInPrompt::Never => return None,
             DigestInPrompt::Always => 1,
             DigestInPrompt::Auto => PAGES_FOR_PROMPTS,
         };
-        let wiki = self.wiki().ok()?;
+        let wiki = self.wiki(caller).ok()?;
         let (sender, receiver) = mpsc::channel();
         thread::spawn(move || sender.send(wiki.digest()).ok());
         let digest = receiver.recv_timeout(PROMPT_PATIENCE).ok()?;

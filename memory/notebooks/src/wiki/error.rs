@@ -14,6 +14,9 @@ pub enum WikiError {
     /// The folder does not exist.
     #[error("there is no folder {}", .0.display())]
     NoFolder(PathBuf),
+    /// The caller's key does not allow the folder, which lies outside of the repository.
+    #[error("the access key does not allow the wiki's folder")]
+    NotAllowed,
     /// The path names no page.
     #[error(transparent)]
     Path(#[from] PagePathError),
