@@ -240,7 +240,8 @@ fn a_wiki_outside_of_the_repository_is_for_keys_that_may_use_it_and_shows_no_sec
     let keys = format!("{}{}roots = [{root:?}]\n{}roots = [{root:?}, {vault:?}]\n", ana.toml, ben.toml, cleo.toml);
     env.write_config(&format!("{wiki}[mcp]\ntools = [\"wiki\"]\n{}{keys}", upstream.backend("mock")));
     let gateway = env.serve(&root, &[]);
-    let tool = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_page","arguments":{"path":"access"}}}"#;
+    let tool =
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_page","arguments":{"path":"access"}}}"#;
     for (key, may) in [(&ana, true), (&ben, false), (&cleo, true)] {
         let status = if may { 200 } else { 403 };
         for path in ["pages/access", "pages", "search?query=token", "links", "context", "backlinks/access"] {

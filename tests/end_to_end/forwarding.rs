@@ -192,10 +192,12 @@ fn models_of_all_backends_are_listed_with_our_own() {
         Upstream::start_with(|_| Reply::json(200, r#"{"object":"list","data":[{"id":"other","object":"model"}]}"#));
     let silent = Upstream::start_with(|_| Reply::json(500, "oh"));
     env.write_config(&format!(
-        "{}{}{}",
+        "{}{}{}{}{}",
         first.backend("a"),
         second.backend("b"),
-        silent.backend("c").replace("mock-1", "kept")
+        silent.backend("c").replace("mock-1", "kept"),
+        "[[routes]]\nmodel = \"fast\"\nbackend = \"c\"\n",
+        "[[routes]]\nmodel = \"m*\"\nbackend = \"c\"\n",
     ));
     let root = env.repository("demo", &[]);
     let gateway = env.serve(&root, &[]);
@@ -204,11 +206,14 @@ fn models_of_all_backends_are_listed_with_our_own() {
         let models = list["data"].as_array().unwrap().iter();
         models.map(|model| model["id"].as_str().unwrap().to_owned()).collect()
     };
-    let expected = ["mock-1", "mock-2", "other", "kept", "muninn/context"];
+    let expected = ["mock-1", "mock-2", "other", "kept", "fast", "muninn/context"];
     assert_eq!(ids(&[]), expected);
     assert_eq!(ids(&[("anthropic-version", "2023-06-01")]), expected);
     let vendors = gateway.request("GET", "/v1/models", &[("anthropic-version", "2023-06-01")], b"").json();
     assert_eq!((&vendors["data"][0]["type"], &vendors["has_more"]), (&"model".into(), &false.into()));
+    // A backend that is down keeps its names.
+    drop((first, second));
+    assert_eq!(ids(&[]), expected);
 }
 
 #[test]

@@ -345,3 +345,46 @@ fn discovery_probes_formats_without_a_real_request() {
     assert_eq!(asked.iter().filter(|body| *body == "{}").count(), 3, "one probe for each format");
     assert_eq!(asked.iter().filter(|body| body.as_bytes() == BODY).count(), 2);
 }
+
+#[test]
+fn a_backend_that_goes_and_comes_is_warned_of_once_each() {
+    let is_down = Arc::new(AtomicBool::new(true));
+    let state = Arc::clone(&is_down);
+    let upstream =
+        Upstream::start_with(
+            move |request| {
+                if state.load(Ordering::SeqCst) { Reply::json(500, "{}") } else { answers::ok(request) }
+            },
+        );
+    let (env, gateway) = serve(&format!("{}{}", nobody("gone"), upstream.backend("a")));
+    let ask = |model: &str| {
+        let body = format!(r#"{{"model":"{model}","messages":[]}}"#);
+        gateway.post(CHAT, &[], body.as_bytes())
+    };
+    for (down, status) in [(true, 500), (true, 500), (false, 200), (false, 200), (true, 500)] {
+        is_down.store(down, Ordering::SeqCst);
+        let response = ask("mock-1");
+        assert_eq!(response.status, status);
+        // The receipt names the backend of the answer, also of an error.
+        let receipt = muninn_tests::why(&env, response.request_id());
+        assert_eq!((&receipt["backend"], &receipt["status"]), (&"a".into(), &status.into()));
+    }
+    let log = gateway.stop_cleanly().stderr;
+    let warned: Vec<&str> = log.lines().filter(|line| line.contains("WARN")).collect();
+    let words: Vec<bool> = warned.iter().map(|line| line.contains("backend a fails")).collect();
+    assert_eq!(words, [true, false, true], "{log}");
+    assert!(warned[1].contains("backend a answers again"), "{log}");
+}
+
+#[test]
+fn an_error_log_and_receipt_name_the_same_backend() {
+    let (env, gateway) = serve(&format!("{}fallbacks = [\"two\"]\n{}", nobody("one"), nobody("two")));
+    let response = ask(&gateway);
+    assert_eq!(response.status, 502, "{}", response.text());
+    assert!(response.text().contains("`two`"), "{}", response.text());
+    let receipt = muninn_tests::why(&env, response.request_id());
+    assert_eq!((&receipt["backend"], &receipt["status"]), (&"two".into(), &502.into()));
+    let log = gateway.stop_cleanly().stderr;
+    let line = log.lines().find(|line| line.contains(response.request_id())).unwrap_or_default();
+    assert!(line.contains("two"), "{log}");
+}

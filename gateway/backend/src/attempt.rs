@@ -241,9 +241,11 @@ async fn send_with_retries(
         retry += 1;
     };
     if is_backend_failure(outcome) {
-        permit.fail();
-    } else if outcome != TryOutcome::NotSent {
-        permit.succeed();
+        if permit.fail() {
+            tracing::warn!(backend = %backend.name, happened = %outcome, "backend {} fails", backend.name);
+        }
+    } else if outcome != TryOutcome::NotSent && permit.succeed() {
+        tracing::warn!(backend = %backend.name, "backend {} answers again", backend.name);
     }
     sent.map_err(|error| BackendError::Failed { backend: backend.name.clone(), error })
 }

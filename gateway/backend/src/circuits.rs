@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use muninn_config::CircuitConfig;
@@ -39,7 +40,8 @@ impl Circuits {
         let id = CircuitId { backend: name.into(), url: url.into() };
         let mut known = self.known.lock();
         let circuit = known.entry(id).or_insert_with_key(|id| {
-            Arc::new(Circuit { id: id.clone(), config: self.config, counters: Arc::clone(&self.counters) })
+            let counters = Arc::clone(&self.counters);
+            Arc::new(Circuit { id: id.clone(), config: self.config, counters, fails: AtomicBool::new(false) })
         });
         Arc::clone(circuit)
     }
@@ -92,6 +94,8 @@ pub struct Circuit {
     id: CircuitId,
     config: CircuitConfig,
     counters: Arc<dyn Counters>,
+    /// Whether the last request that this process sent failed.
+    fails: AtomicBool,
 }
 
 impl fmt::Debug for Circuit {
@@ -135,19 +139,21 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// Reports an answer that is no failure of the backend.
-    pub fn succeed(mut self) {
+    /// Reports an answer that is no failure of the backend. Returns whether the request before it failed.
+    pub fn succeed(mut self) -> bool {
         self.end(CircuitOutcome::Succeeded);
+        self.circuit.fails.swap(false, Ordering::Relaxed)
     }
 
-    /// Reports a failure of the backend.
-    pub fn fail(mut self) {
+    /// Reports a failure of the backend. Returns whether it is the first since an answer.
+    pub fn fail(mut self) -> bool {
         self.end(CircuitOutcome::Failed);
+        !self.circuit.fails.swap(true, Ordering::Relaxed)
     }
 
     fn end(&mut self, outcome: CircuitOutcome) {
         if let Some(admission) = self.admission.take() {
-            let Circuit { id, config, counters } = &*self.circuit;
+            let Circuit { id, config, counters, .. } = &*self.circuit;
             counters.note_end(id, *config, admission, outcome, Instant::now());
         }
     }

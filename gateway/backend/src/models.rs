@@ -1,51 +1,86 @@
-//! The list of models: those of every backend, and the built-in model.
+//! The list of models: those of every backend, those that the configuration names, and the built-in model.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 use muninn_wire::{ANTHROPIC_VERSION, Dialect, WireFormat};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::discovery::{MAX_LIST_BYTES, ModelList};
 use super::{Allowed, Backend, CONTEXT_MODEL, Outgoing, Router, Transport, apply_credentials};
 
-const TIMEOUT: Duration = Duration::from_secs(3);
+/// Claude Code waits for three seconds.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// How long the models of a backend that is down are still listed.
+const KEPT: Duration = Duration::from_hours(24);
+
+/// The models that each configured backend listed last.
+#[derive(Default)]
+pub(crate) struct KnownModels(Mutex<HashMap<Id, Listed>>);
+
+/// A backend's name and address.
+type Id = (String, String);
+
+/// Models, and when they were listed.
+type Listed = (Instant, Vec<String>);
+
+impl KnownModels {
+    /// The models of a backend: those that it `listed` now, else those that it listed last within a day.
+    fn of(&self, backend: &Backend, listed: Option<Vec<String>>, now: Instant) -> Vec<String> {
+        let mut known = self.0.lock();
+        let id = (backend.name.clone(), backend.url.base.clone());
+        match listed {
+            Some(models) => {
+                known.insert(id, (now, models.clone()));
+                models
+            }
+            None => {
+                let kept = known.get(&id).filter(|(at, _)| now.saturating_duration_since(*at) < KEPT);
+                kept.map(|(_, models)| models.clone()).unwrap_or_default()
+            }
+        }
+    }
+}
 
 /// Lists the models of every backend that this client can reach and may use, as pairs of a model's id and a backend's
-/// name. A backend that does not answer is listed by its default model, if it has one.
+/// name: what the backends list, their default models, and the patterns of routes that are names. A backend that does not
+/// answer is listed by the names that it had within a day.
 pub async fn list_models(
     router: &Router,
     transport: &Transport,
     headers: &HeaderMap,
     allowed: Allowed<'_>,
 ) -> Vec<(String, String)> {
+    let is_configured = !router.backends().is_empty();
     let mut backends = router.backends().to_vec();
-    if backends.is_empty() {
+    if !is_configured {
         backends.extend(router.vendor(headers));
         backends.extend(router.discovered().await);
     }
     backends.retain(|backend| allowed(&backend.name));
-    list_models_of(&backends, transport, headers).await
-}
-
-/// Lists the models of these backends, and the built-in model.
-async fn list_models_of(
-    backends: &[Arc<Backend>],
-    transport: &Transport,
-    headers: &HeaderMap,
-) -> Vec<(String, String)> {
     let lists = backends.iter().map(|backend| list(backend, transport, headers));
+    let lists = futures_util::future::join_all(lists).await;
     let mut models: Vec<(String, String)> = Vec::new();
-    for (backend, list) in backends.iter().zip(futures_util::future::join_all(lists).await) {
-        let ids = if list.is_empty() { backend.default_model.iter().cloned().collect() } else { list };
+    for (backend, list) in backends.iter().zip(lists) {
+        // What a vendor lists depends on the client's key.
+        let ids = if is_configured { router.known.of(backend, list, Instant::now()) } else { list.unwrap_or_default() };
         models.extend(ids.into_iter().map(|id| (id, backend.name.clone())));
+    }
+    let defaults = backends.iter().filter_map(|backend| Some((backend.default_model.as_deref()?, &**backend)));
+    let aliases = router.aliases().filter(|(_, backend)| allowed(&backend.name));
+    for (id, backend) in defaults.chain(aliases) {
+        if !models.iter().any(|(known, _)| *known == id) {
+            models.push((id.to_owned(), backend.name.clone()));
+        }
     }
     models.push((CONTEXT_MODEL.to_owned(), "muninn".to_owned()));
     models
 }
 
-async fn list(backend: &Backend, transport: &Transport, client: &HeaderMap) -> Vec<String> {
+/// The models that a backend lists; `None` if it does not answer.
+async fn list(backend: &Backend, transport: &Transport, client: &HeaderMap) -> Option<Vec<String>> {
     let format = backend.format_for(WireFormat::Chat);
     let mut headers = HeaderMap::new();
     for name in ["authorization", "x-api-key", "anthropic-version", "anthropic-beta"] {
@@ -53,24 +88,22 @@ async fn list(backend: &Backend, transport: &Transport, client: &HeaderMap) -> V
             headers.insert(name, value.clone());
         }
     }
+    // Anthropic lists 20 models unless it is asked for more.
+    let mut path = "/v1/models".to_owned();
     if format == WireFormat::Messages {
+        path += "?limit=1000";
         headers.entry("anthropic-version").or_insert(http::HeaderValue::from_static(ANTHROPIC_VERSION));
     }
     apply_credentials(&mut headers, backend, format);
     let listing = async {
-        let request = Outgoing {
-            method: http::Method::GET,
-            path: "/v1/models".to_owned(),
-            headers,
-            body: bytes::Bytes::new(),
-            is_judged: false,
-        };
+        let request =
+            Outgoing { method: http::Method::GET, path, headers, body: bytes::Bytes::new(), is_judged: false };
         let answer = transport.send(backend, request).await.ok()?;
         let body = axum::body::to_bytes(answer.into_body(), MAX_LIST_BYTES).await.ok()?;
         let list: ModelList = serde_json::from_slice(&body).ok()?;
         Some(list.data.into_iter().map(|model| model.id).collect())
     };
-    tokio::time::timeout(TIMEOUT, listing).await.ok().flatten().unwrap_or_default()
+    tokio::time::timeout(TIMEOUT, listing).await.ok().flatten()
 }
 
 /// Renders pairs of a model's id and a backend's name in the vendor's format.
@@ -89,5 +122,29 @@ pub fn render_models(models: &[(String, String)], dialect: Dialect) -> Value {
                 "first_id": id(models.first()), "last_id": id(models.last()),
             })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Circuits;
+    use muninn_config::{BackendConfig, LimitsConfig};
+
+    #[test]
+    fn a_backend_that_is_down_keeps_its_models_for_a_day() {
+        let backend = |name: &str| {
+            let url = "http://a".to_owned();
+            let config = BackendConfig::new(name.to_owned(), url, vec![WireFormat::Chat], &LimitsConfig::default());
+            Backend::new(config, &Circuits::local())
+        };
+        let (known, start) = (KnownModels::default(), Instant::now());
+        let listed = || Some(vec!["m".to_owned()]);
+        assert_eq!(known.of(&backend("a"), listed(), start), ["m"]);
+        assert_eq!(known.of(&backend("a"), None, start + Duration::from_secs(86_399)), ["m"]);
+        assert!(known.of(&backend("a"), None, start + Duration::from_hours(24)).is_empty());
+        assert!(known.of(&backend("b"), None, start).is_empty(), "another backend");
+        assert!(known.of(&backend("a"), Some(Vec::new()), start).is_empty(), "it lists none any more");
+        assert!(known.of(&backend("a"), None, start).is_empty());
     }
 }

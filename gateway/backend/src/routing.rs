@@ -9,6 +9,7 @@ use muninn_ledger::{Counters, LocalCounters};
 use muninn_wire::WireFormat;
 
 use super::affinity::Places;
+use super::models::KnownModels;
 use super::target::{Candidate, NoRoute, Target};
 use super::{
     Announcement, Backend, CONTEXT_MODEL, CircuitReport, Circuits, Conversation, Discovery, client_credential_vendor,
@@ -26,7 +27,15 @@ pub struct Router {
     limits: LimitsConfig,
     circuits: Circuits,
     places: Arc<Places>,
+    pub(crate) known: Arc<KnownModels>,
     config_path: String,
+}
+
+/// What a reload keeps, beside the circuits.
+#[derive(Default)]
+struct State {
+    places: Arc<Places>,
+    known: Arc<KnownModels>,
 }
 
 impl Router {
@@ -37,7 +46,7 @@ impl Router {
 
     /// Creates a router with circuits whose state is in `counters`.
     pub fn with_counters(config: &Config, own_port: u16, counters: Arc<dyn Counters>) -> Router {
-        Router::with_state(config, own_port, Circuits::new(config.limits.circuit, counters), Arc::default())
+        Router::with_state(config, own_port, Circuits::new(config.limits.circuit, counters), State::default())
     }
 
     /// Creates the router of a reloaded configuration. A backend with the same name and address keeps the state of its
@@ -47,10 +56,11 @@ impl Router {
             let mut backends = config.backends.iter();
             config.backends.is_empty() || backends.any(|backend| backend.name == name && backend.url.base == url)
         });
-        Router::with_state(config, own_port, circuits, Arc::clone(&self.places))
+        let state = State { places: Arc::clone(&self.places), known: Arc::clone(&self.known) };
+        Router::with_state(config, own_port, circuits, state)
     }
 
-    fn with_state(config: &Config, own_port: u16, circuits: Circuits, places: Arc<Places>) -> Router {
+    fn with_state(config: &Config, own_port: u16, circuits: Circuits, state: State) -> Router {
         let backend = |backend| Arc::new(Backend::new(Clone::clone(backend), &circuits));
         let backends: Vec<_> = config.backends.iter().map(backend).collect();
         let path = config.file.clone().or_else(|| muninn_config::paths::config_file().ok());
@@ -63,7 +73,8 @@ impl Router {
             routes: config.routes.clone(),
             limits: config.limits.clone(),
             circuits,
-            places,
+            places: state.places,
+            known: state.known,
             config_path,
         }
     }
@@ -215,6 +226,12 @@ impl Router {
     pub fn names(&self, model: &str) -> bool {
         self.routes.iter().any(|route| route.model == model)
             || self.backends.iter().any(|backend| backend.default_model.as_deref() == Some(model))
+    }
+
+    /// The models that routes name without a `*`, and the backend of each.
+    pub(crate) fn aliases(&self) -> impl Iterator<Item = (&str, &Backend)> {
+        let exact = self.routes.iter().filter(|route| !route.model.contains('*'));
+        exact.map(|route| (&*route.model, &*self.backends[route.backend]))
     }
 
     /// The configured backends.

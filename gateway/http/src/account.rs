@@ -90,6 +90,11 @@ impl Account {
             receipt.spoken = (by.spoken != self.format).then(|| Receipt::format_name(by.spoken).to_owned());
             receipt.placement = receipt.placement.map(|chosen| if by.is_first { chosen } else { Placement::Moved });
         }
+        // If none answered, the client's error is about the last one.
+        if let (None, Some(last)) = (&result.by, result.tries.last()) {
+            receipt.backend.clone_from(&last.backend);
+            receipt.backend_key = last.key;
+        }
         receipt.status = Some(status);
         receipt.dropped = result.dropped.iter().map(|(name, count)| (name.to_owned(), count)).collect();
         if result.tries.len() > 1 {

@@ -16,7 +16,7 @@ use muninn_wire::convert::request::Dropped;
 use muninn_wire::convert::{
     self, AnswerContext, AnswerConverter, BodyForm, Opening, Reframer, completed_response, without_end,
 };
-use muninn_wire::error::{self, ErrorKind, Failure};
+use muninn_wire::error::{ErrorKind, Failure};
 use muninn_wire::overflow::Overflow;
 use muninn_wire::{Aligner, CacheLife, EndWatch, Insertion, Text, UsageWatch, WireFormat, failure, splice};
 
@@ -409,14 +409,17 @@ impl Exchange {
         // The backend's headers are kept: they say whether and when to retry.
         let mut response = self.failed(status, &failure);
         headers::for_converted(&mut head.headers);
-        let fresh = std::mem::take(response.headers_mut());
+        let mut fresh = std::mem::take(response.headers_mut());
+        if head.headers.contains_key(reply::SHOULD_RETRY) {
+            fresh.remove(reply::SHOULD_RETRY);
+        }
         *response.headers_mut() = head.headers;
         response.headers_mut().extend(fresh);
         unchanged(response)
     }
 
     fn failed(&self, status: StatusCode, failure: &Failure) -> Response<Body> {
-        reply::json(status, error::body(self.format, failure.kind, &failure.message))
+        reply::error_with(status, self.format, failure.kind, &failure.message)
     }
 }
 

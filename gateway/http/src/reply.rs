@@ -18,14 +18,23 @@ pub(super) const BACKEND: HeaderName = HeaderName::from_static("x-muninn-backend
 pub(super) const DROPPED: HeaderName = HeaderName::from_static("x-muninn-dropped");
 /// The response header that marks a token count as an estimate.
 pub(super) const TOKEN_COUNT: HeaderName = HeaderName::from_static("x-muninn-token-count");
-const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+pub(super) const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(super) const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 pub(super) const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 
 /// An error in the client's wire format.
 pub(super) fn error(format: WireFormat, kind: ErrorKind, message: &str) -> Response<Body> {
-    let mut response = json(kind.status(), error::body(format, kind, message));
+    error_with(kind.status(), format, kind, message)
+}
+
+/// The same, with another status than the kind's own.
+pub(super) fn error_with(status: StatusCode, format: WireFormat, kind: ErrorKind, message: &str) -> Response<Body> {
+    marked(json(status, error::body(format, kind, message)), kind)
+}
+
+/// Tells clients what to do after an error of this kind.
+fn marked(mut response: Response<Body>, kind: ErrorKind) -> Response<Body> {
     match kind {
         ErrorKind::UpgradeRefused => {
             response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
@@ -42,7 +51,7 @@ pub(super) fn error(format: WireFormat, kind: ErrorKind, message: &str) -> Respo
 /// An error in the form of a path: that of the wiki's API, or that of the path's wire format.
 pub(super) fn refusal(path: &str, kind: ErrorKind, message: &str) -> Response<Body> {
     if path.starts_with("/api/") {
-        return json(kind.status(), json!({"error": message}).to_string());
+        return marked(json(kind.status(), json!({"error": message}).to_string()), kind);
     }
     error(WireFormat::of_path(path), kind, message)
 }

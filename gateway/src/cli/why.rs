@@ -1,6 +1,7 @@
 //! `muninn why`: shows a request's receipt, or lists the latest receipts.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
 use muninn_config::paths;
@@ -12,6 +13,8 @@ use super::output::{self, plural};
 use super::{CliError, Common, Exit, examples};
 
 const LISTED: usize = 20;
+/// The time in which a gateway writes the receipt of an answer that has begun.
+const WRITING: Duration = Duration::from_millis(150);
 
 /// Show what was added to a request: from where, why, and at what cost
 #[derive(Args)]
@@ -39,6 +42,7 @@ impl Why {
         match &self.id {
             Some(id) => self.show(&find_receipt(&store, id)?),
             None if self.last => {
+                std::thread::sleep(WRITING);
                 let receipts = latest_receipts(&store, 1)?;
                 let none = || CliError::new(Exit::NotFound, "there are no receipts yet");
                 self.show(receipts.first().ok_or_else(none)?);
@@ -65,17 +69,19 @@ impl Why {
             output::note("there are no receipts yet");
         }
         let widest = receipts.iter().map(|receipt| receipt.worktree.chars().count()).max().unwrap_or(0);
+        let served = receipts.iter().map(|receipt| server(receipt).chars().count()).max().unwrap_or(0);
         for receipt in receipts {
             let added = match receipt.tokens {
                 0 => "-".to_owned(),
                 tokens => format!("{tokens} tok"),
             };
             output::line(&format!(
-                "{}  {}  {:<10}  {added:>8}  {:<widest$}  {}",
+                "{}  {}  {:<10}  {added:>8}  {:<widest$}  {:<served$}  {}",
                 receipt.id,
                 output::local_time(&receipt.at),
                 receipt.outcome.name(),
                 receipt.worktree,
+                server(receipt),
                 receipt.first_words
             ));
         }
@@ -199,6 +205,13 @@ fn full(receipt: &Receipt) -> String {
 /// A backend and, if it has several, the number of its key.
 fn place(backend: &str, key: Option<usize>) -> String {
     key.map_or_else(|| backend.to_owned(), |key| format!("{backend} key {key}"))
+}
+
+/// The caller's key, who answered it, and with which status, for a list.
+fn server(receipt: &Receipt) -> String {
+    let status = receipt.status.map(|status| status.to_string()).unwrap_or_default();
+    let key = receipt.key.as_deref().map(|key| format!("{key}:")).unwrap_or_default();
+    format!("{key}{} {status}", place(&receipt.backend, receipt.backend_key)).trim().to_owned()
 }
 
 /// Who answered a request, with which status, and why it went there.

@@ -27,7 +27,8 @@ impl Workspace {
     /// [`WikiError::NotAllowed`] if the folder lies outside of the worktree, and the caller may not use it.
     pub fn wiki(&self, caller: &Caller) -> Result<Arc<Wiki>, WikiError> {
         let settings = &self.settings().wiki;
-        if settings.path.is_absolute() && !settings.path.starts_with(&self.root) && !caller.may_use_root(&settings.path) {
+        if settings.path.is_absolute() && !settings.path.starts_with(&self.root) && !caller.may_use_root(&settings.path)
+        {
             return Err(WikiError::NotAllowed);
         }
         let mut open = self.wiki.lock();
