@@ -59,8 +59,9 @@ impl Likeness {
                 let names: Vec<&str> = snapshot.symbols_of(chunk.doc).map(|symbol| symbol.name).collect();
                 let title = format!("{} {}", path.as_str().replace(['/', '.', '_', '-'], " "), names.join(" "));
                 best.titles = best.titles.max(trust * cosine(&title));
-                best.texts = best.texts.max(trust * cosine(&head(&text, (span.first, span.last), HEAD_CHARS)));
-                pairs.find(&head(&text, (span.first, span.last), PAIR_CHARS), trust);
+                let lines = lines_of(&text, (span.first, span.last));
+                best.texts = best.texts.max(trust * cosine(&head(lines, HEAD_CHARS)));
+                pairs.find(&head(lines, PAIR_CHARS), trust);
             }
         }
         best.pairs = pairs.weight(words);
@@ -112,11 +113,22 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// Returns the first characters of a range of lines, counted from 1.
-fn head(text: &str, (first, last): (u32, u32), chars: usize) -> String {
+/// Returns a range of lines, counted from 1.
+fn lines_of(text: &str, (first, last): (u32, u32)) -> &str {
     let (skipped, kept) = (first.saturating_sub(1) as usize, last.saturating_sub(first) as usize + 1);
-    let lines = text.lines().skip(skipped).take(kept);
-    lines.flat_map(|line| line.chars().chain(['\n'])).take(chars).collect()
+    // A file can have many thousand lines before the chunk.
+    let mut ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+    let start = match skipped.checked_sub(1) {
+        None => 0,
+        Some(before) => ends.nth(before).unwrap_or(text.len()),
+    };
+    let end = ends.nth(kept - 1).unwrap_or(text.len());
+    &text[start..end]
+}
+
+/// Returns the first characters of some lines, each with a line end.
+fn head(lines: &str, chars: usize) -> String {
+    lines.lines().flat_map(|line| line.chars().chain(['\n'])).take(chars).collect()
 }
 
 #[cfg(test)]
@@ -126,9 +138,19 @@ mod tests {
 
     #[test]
     fn a_head_is_cut_from_the_lines_of_its_chunk() {
-        assert_eq!(head("a\nb\nc\nd\n", (2, 3), HEAD_CHARS), "b\nc\n");
-        assert_eq!(head("a\n", (5, 9), HEAD_CHARS), "");
-        assert_eq!(head(&"x".repeat(1_000), (1, 1), HEAD_CHARS).len(), HEAD_CHARS);
+        let text = "a\nb\r\nc\nd";
+        for (lines, expected) in [
+            ((1, 1), "a\n"),
+            ((2, 3), "b\nc\n"),
+            ((3, 9), "c\nd\n"),
+            ((4, 4), "d\n"),
+            ((5, 9), ""),
+            ((1, 4), "a\nb\nc\nd\n"),
+        ] {
+            assert_eq!(head(lines_of(text, lines), HEAD_CHARS), expected, "{lines:?}");
+        }
+        assert_eq!(head(lines_of("", (1, 1)), HEAD_CHARS), "");
+        assert_eq!(head(lines_of(&"x".repeat(1_000), (1, 1)), HEAD_CHARS).len(), HEAD_CHARS);
     }
 
     #[test]
