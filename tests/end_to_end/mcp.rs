@@ -221,6 +221,125 @@ fn malformed_lines_batches_and_calls_before_the_greeting_do_not_end_the_server()
     assert!(client.leave());
 }
 
+/// What is no message, or hard to read, in ten ways; and what answers it: the id, and the code of an error if it is one.
+const LINES: [(&[u8], Option<u64>, Option<i64>); 16] = [
+    (b"{bad", None, Some(-32_700)),
+    (br#"{"jsonrpc":"2.0","id":1,"method":"ping"} {}"#, None, Some(-32_700)),
+    (br#"{"jsonrpc":"2.0","id":2,"method":"ping",}"#, None, Some(-32_700)),
+    (b"hello", None, Some(-32_700)),
+    (b"\xff\xfe", None, Some(-32_700)),
+    (b"[]", None, Some(-32_600)),
+    (b"42", None, Some(-32_600)),
+    (br#"{"id":3,"method":"ping"}"#, Some(3), Some(-32_600)),
+    (br#"{"jsonrpc":"2.0","id":4,"method":7}"#, Some(4), Some(-32_600)),
+    (b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}", Some(5), None),
+    (b"{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"ping\"}\0", Some(6), None),
+    (br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"recall","arguments":{"query":"a \ud83d b"}}}"#, Some(7), None),
+    (br#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"recall","arguments":{"query":"\ude00"}}}"#, Some(8), None),
+    (b"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/call\",\"params\":{\"name\":\"recall\",\"arguments\":{\"query\":\"a \xff\"}}}", Some(9), None),
+    (b"{\"jsonrpc\":\"2.0\",\"id\":10,\"method\":\"tools/call\",\"params\":{\"name\":\"recall\",\"arguments\":{\"query\":\"a\tb\"}}}", Some(10), None),
+    (b"  {\"jsonrpc\": \"2.0\", \"id\" : 11, \"method\": \"ping\"}\r", Some(11), None),
+];
+
+fn assert_answered(line: &[u8], answer: &Value, id: Option<u64>, code: Option<i64>) {
+    let how = format!("{}: {answer}", String::from_utf8_lossy(line));
+    assert_eq!(answer.get("id"), Some(&id.map_or(Value::Null, Value::from)), "{how}");
+    match code {
+        Some(code) => assert_eq!(answer["error"]["code"], code, "{how}"),
+        None => assert!(answer["result"].is_object(), "{how}"),
+    }
+}
+
+#[test]
+fn every_line_is_answered() {
+    let (env, root) = demo();
+    let mut client = Client::start(&env, &root, |_| {});
+    for (line, id, code) in LINES {
+        let input = client.input.as_mut().unwrap();
+        input.write_all(&[line, b"\n"].concat()).unwrap();
+        input.flush().unwrap();
+        assert_answered(line, &client.answer(), id, code);
+    }
+    let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{}\"}}", "x".repeat(17 << 20));
+    client.line(&long);
+    assert_answered(b"long", &client.answer(), None, Some(-32_600));
+    assert!(client.request("ping", &json!({}))["result"].is_object(), "the server goes on");
+    assert!(client.leave());
+}
+
+#[test]
+fn calls_before_the_end_of_the_input_are_answered() {
+    let (env, root) = demo();
+    let mut client = Client::start(&env, &root, |_| {});
+    let call = |id: u64| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": "find_context", "arguments": {"question": QUESTION}}})
+        .to_string()
+    };
+    // The last line has no end.
+    let mut input = client.input.take().unwrap();
+    input.write_all(format!("{}\n{}", call(1), call(2)).as_bytes()).unwrap();
+    drop(input);
+    let mut ids: Vec<_> = [client.answer(), client.answer()].iter().map(|answer| answer["id"].clone()).collect();
+    ids.sort_by_key(Value::as_u64);
+    assert_eq!(ids, [1, 2]);
+    assert!(client.leave());
+}
+
+#[test]
+fn every_body_over_http_is_answered_in_the_protocol() {
+    let stage = Stage::new();
+    let with = |headers: &[(&str, &str)], body: &[u8]| stage.gateway.post("/mcp", headers, body);
+    for (line, id, code) in LINES {
+        let response = with(&JSON_HEADERS, line);
+        assert_eq!(response.status, if code.is_some() { 400 } else { 200 }, "{}", response.text());
+        assert_answered(line, &response.json(), id, code);
+    }
+    let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for accept in
+        ["*/*", "", "application/json", "application/*", "text/event-stream", "*/*;q=0.8", "text/html, */*;q=0.1"]
+    {
+        let response = with(&[("content-type", "application/json"), ("accept", accept)], ping);
+        assert_eq!(response.status, 200, "{accept}: {}", response.text());
+    }
+    for kind in ["application/json; charset=utf-8", "text/plain", "application/json-rpc"] {
+        assert_eq!(with(&[("content-type", kind)], ping).status, 200, "{kind}");
+    }
+    assert_eq!(with(&[], ping).status, 200, "without headers");
+    let version = [JSON_HEADERS[0], JSON_HEADERS[1], ("mcp-protocol-version", "1999-01-01")];
+    for response in [with(&version, ping), with(&JSON_HEADERS, &vec![b' '; 2 << 20])] {
+        assert!(response.json()["error"]["code"].is_i64(), "{}", response.text());
+    }
+}
+
+#[test]
+fn pages_of_this_machine_may_use_the_endpoint() {
+    let stage = Stage::new();
+    let asked =
+        [("access-control-request-method", "POST"), ("access-control-request-headers", "content-type, x-muninn-key")];
+    for origin in ["http://localhost:3000", "http://127.0.0.1:5173", "https://localhost", "http://[::1]:8080"] {
+        let headers: Vec<_> = asked.into_iter().chain([("origin", origin)]).collect();
+        let allowed = stage.gateway.request("OPTIONS", "/mcp", &headers, b"");
+        assert_eq!(allowed.status, 204, "{origin}: {}", allowed.text());
+        assert_eq!(allowed.headers.get("access-control-allow-headers"), Some("content-type, x-muninn-key"));
+        let answer = over_http(&stage, &[("origin", origin)], &context_call());
+        assert_eq!(answer.status, 200);
+        for response in [allowed, answer] {
+            assert_eq!(response.headers.get("access-control-allow-origin"), Some(origin));
+        }
+    }
+    for origin in ["http://evil.example", "null", "http://localhost.evil.example"] {
+        let headers: Vec<_> = asked.into_iter().chain([("origin", origin)]).collect();
+        let refused = stage.gateway.request("OPTIONS", "/mcp", &headers, b"");
+        assert_eq!((refused.status, refused.headers.get("access-control-allow-origin")), (403, None), "{origin}");
+        let refused = stage.gateway.request("OPTIONS", "/v1/models", &headers, b"");
+        assert_eq!(refused.status, 403);
+    }
+    let elsewhere =
+        stage.gateway.request("OPTIONS", "/v1/models", &[("origin", "http://localhost:3000"), asked[0]], b"");
+    assert_eq!(elsewhere.headers.get("access-control-allow-origin"), None, "only this endpoint");
+}
+
 #[test]
 fn two_servers_in_one_repository_share_memory() {
     let (env, root) = demo();

@@ -12,7 +12,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::routing::MethodRouter;
-use http::{HeaderValue, Response, header};
+use http::{HeaderValue, Method, Response, StatusCode, header};
 use http_body::{Frame, SizeHint};
 use muninn_backend::access::{Caller, ClosedDoor, Denied, Door};
 use muninn_wire::error::ErrorKind;
@@ -53,6 +53,31 @@ pub(super) fn router(worker: &Worker, routes: Vec<Route>) -> axum::Router<Worker
 
 /// Answers a request if its caller may use the door, and for as long as it may.
 async fn pass(worker: Worker, door: Door, request: Request, next: Next) -> Response<Body> {
+    // A page of this machine may be a client of the protocol. Pages of other origins were refused before.
+    let page = request.headers().get(header::ORIGIN).filter(|_| door == Door::Mcp).cloned();
+    let Some(page) = page else {
+        return pass_from(worker, door, request, next).await;
+    };
+    let is_preflight =
+        request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    // A browser asks without the key whether it may send the request.
+    let mut response = if is_preflight {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        let headers = response.headers_mut();
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
+        let asked = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+        headers.extend(asked.map(|asked| (header::ACCESS_CONTROL_ALLOW_HEADERS, asked)));
+        response
+    } else {
+        pass_from(worker, door, request, next).await
+    };
+    response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, page);
+    response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
+    response
+}
+
+async fn pass_from(worker: Worker, door: Door, request: Request, next: Next) -> Response<Body> {
     let caller = Caller::of(request.extensions());
     if let Err(closed) = enter(&worker, &caller, door).await {
         return refuse(&worker, request, &closed).await;

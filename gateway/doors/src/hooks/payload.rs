@@ -32,7 +32,10 @@ pub fn request(
             Some(LocalRequest::HookSessionStart(session))
         }
         Event::UserPromptSubmit => {
-            let prompt = text(input, "prompt")?.to_owned();
+            let prompt = words(&input["prompt"]);
+            if prompt.trim().is_empty() {
+                return None;
+            }
             let session = session(client, input, directory)?;
             Some(LocalRequest::HookTurn(HookTurn { session, prompt }))
         }
@@ -79,6 +82,21 @@ fn session(client: Client, input: &Value, directory: impl FnOnce() -> Option<Pat
         model: text(input, "model").map(str::to_owned),
         addresses: addresses::of(client, text(input, "base_url")),
     })
+}
+
+/// The words of a prompt: a text, a message, a block, or a list of them. Blocks without a text are left out.
+fn words(prompt: &Value) -> String {
+    match prompt {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let parts = parts.iter().map(words).filter(|words| !words.trim().is_empty());
+            parts.collect::<Vec<_>>().join("\n")
+        }
+        Value::Object(members) => {
+            ["text", "content"].into_iter().find_map(|key| members.get(key)).map(words).unwrap_or_default()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+    }
 }
 
 fn text<'a>(input: &'a Value, key: &str) -> Option<&'a str> {

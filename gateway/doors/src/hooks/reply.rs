@@ -2,6 +2,7 @@ use std::io::{self, Read};
 
 use muninn_core::LocalReply;
 use muninn_session::transcript::Client;
+use muninn_wire::{NotJson, lenient};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -21,7 +22,7 @@ pub enum InputError {
     TooLarge,
     /// It is no JSON.
     #[error("the input of a hook is no JSON")]
-    Json(#[from] serde_json::Error),
+    Json(#[from] NotJson),
 }
 
 /// Reads the input of an event.
@@ -31,7 +32,8 @@ pub fn read(input: impl Read) -> Result<Value, InputError> {
     if bytes.len() as u64 > MOST_BYTES {
         return Err(InputError::TooLarge);
     }
-    Ok(serde_json::from_slice(&bytes)?)
+    let text = lenient(&bytes)?;
+    Ok(serde_json::from_str(&text).map_err(NotJson::from)?)
 }
 
 /// The client's JSON for a reply; `None` if there is nothing to say.

@@ -6,6 +6,7 @@
 
 mod call;
 mod http;
+mod lines;
 mod offer;
 mod prompts;
 mod resources;

@@ -31,8 +31,7 @@ struct Line<'a> {
 /// Takes the message of a line.
 pub(super) fn take(line: &[u8], transcript: &mut Transcript) {
     // Most bytes of a transcript are in lines of other kinds, which are not parsed.
-    let is_message =
-        [&br#""type":"user""#[..], br#""type":"assistant""#].iter().any(|kind| memmem::find(line, kind).is_some());
+    let is_message = [&br#""user""#[..], br#""assistant""#].iter().any(|kind| memmem::find(line, kind).is_some());
     if !is_message {
         return;
     }

@@ -23,9 +23,7 @@ struct Compacted<'a> {
 
 /// Takes the item of a line.
 pub(super) fn take(line: &[u8], transcript: &mut Transcript) {
-    let is_item = [&br#""type":"response_item""#[..], br#""type":"compacted""#]
-        .iter()
-        .any(|kind| memmem::find(line, kind).is_some());
+    let is_item = [&br#""response_item""#[..], br#""compacted""#].iter().any(|kind| memmem::find(line, kind).is_some());
     if !is_item {
         return;
     }

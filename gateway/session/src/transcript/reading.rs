@@ -62,6 +62,7 @@ impl Transcript {
     /// the first message. Lines of other kinds, and torn lines, are skipped.
     pub fn read(client: Client, path: &Path) -> Result<Transcript, TranscriptError> {
         let bytes = read_regular(path)?;
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let mut transcript = Transcript::empty(client);
         for line in bytes.split(|byte| *byte == b'\n') {
             match client {

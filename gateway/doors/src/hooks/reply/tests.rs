@@ -76,3 +76,34 @@ fn addresses_of_codex_are_those_of_the_selected_provider() {
     assert_eq!(of("openai_base_url = \"http://c\""), ["http://c"]);
     assert!(of("not toml [").is_empty());
 }
+
+#[test]
+fn inputs_are_read_as_programs_really_send_them() {
+    let asked_with = |bytes: &[u8]| {
+        let input = read(bytes).unwrap_or_else(|error| panic!("{error}: {bytes:?}"));
+        match asked(Event::UserPromptSubmit, &input) {
+            Some(LocalRequest::HookTurn(turn)) => turn.prompt,
+            _ => panic!("no turn: {input}"),
+        }
+    };
+    let utf16: Vec<u8> = "\u{feff}{\"prompt\":\"Where is f?\"}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (bytes, expected) in [
+        (&b"\xef\xbb\xbf{\"prompt\":\"Where is f?\"}"[..], "Where is f?"),
+        (&utf16, "Where is f?"),
+        (b"{\"prompt\":\"Where is \\ud83d f?\"}", "Where is \u{fffd} f?"),
+        (b"{\"prompt\":\"Where is f?\",\"session_id\":\"\\ude00\"}", "Where is f?"),
+        (b"{\"prompt\":\"Where is f?\",\"\\ud83d\":1}", "Where is f?"),
+        (b"{\"prompt\":\"Where is \xff f?\"}", "Where is \u{fffd} f?"),
+        (b"{\"prompt\":\"Where\n\tis f?\"}", "Where\n\tis f?"),
+        (b"{\"prompt\":\"Where is f?\"}\0", "Where is f?"),
+        (br#"{"prompt":[{"type":"text","text":"Where"},{"type":"image","source":{}},{"type":"text","text":"is f?"}]}"#, "Where\nis f?"),
+        (br#"{"prompt":[{"type":"input_text","text":"Where is f?"}]}"#, "Where is f?"),
+        (br#"{"prompt":["Where is f?"]}"#, "Where is f?"),
+        (br#"{"prompt":{"role":"user","content":[{"type":"text","text":"Where is f?"}]}}"#, "Where is f?"),
+    ] {
+        assert_eq!(asked_with(bytes), expected, "{}", String::from_utf8_lossy(bytes));
+    }
+    for input in [json!({"prompt": []}), json!({"prompt": [{"type": "image"}]}), json!({"prompt": {"a": "b"}})] {
+        assert!(asked(Event::UserPromptSubmit, &input).is_none(), "{input}");
+    }
+}

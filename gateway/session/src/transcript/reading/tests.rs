@@ -58,6 +58,19 @@ fn recorded_session_of_codex_becomes_items() {
 }
 
 #[test]
+fn spaces_and_a_byte_order_mark_change_nothing() {
+    for (client, text) in [(Client::ClaudeCode, CLAUDE_197), (Client::ClaudeCode, CLAUDE_329), (Client::Codex, CODEX)] {
+        let spaced = text.replace("\":", "\" : ").replace(",\"", ",  \"");
+        let marked = format!("\u{feff}{spaced}").replace('\n', " \r\n");
+        assert_eq!(
+            shown(&of(client, marked.as_bytes()), None),
+            shown(&of(client, text.as_bytes()), None),
+            "{client:?}"
+        );
+    }
+}
+
+#[test]
 fn new_prompt_is_the_newest_human_turn_in_each_format() {
     let prompt = "Why \"this\"?\nAnd that?";
     for client in [Client::ClaudeCode, Client::Codex, Client::Opencode] {
