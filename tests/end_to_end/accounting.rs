@@ -127,7 +127,7 @@ fn why_of_a_refusal_names_candidates_and_missing_words() {
     let told = stage.env.stdout_of(&stage.root, &["why", receipt["id"].as_str().unwrap()]);
     assert!(receipt["estimate"].is_null(), "{receipt}");
     for part in [
-        "`threshold` in [context] asks for 1.00",
+        "`context.threshold` asks for 1.00",
         "nearest: src/storage.rs (",
         "invoice",
         "not in this repository: ",

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
-use muninn_tests::{TestEnv, Upstream, at_terminal, http, wait_until};
+use muninn_tests::{Reply, TestEnv, Upstream, answers, at_terminal, http, wait_until};
 use serde_json::Value;
 
 use crate::MUNINN;
@@ -402,4 +402,40 @@ fn port_in_use_is_reported() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains(&format!("cannot listen on {address}")) && said.contains("hint: "), "{said}");
     assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_question_goes_to_the_only_model_and_several_are_listed() {
+    let list = |names: &'static [&'static str]| {
+        Upstream::start_with(move |request| {
+            if request.target.starts_with("/v1/models") {
+                let data: Vec<_> = names.iter().map(|name| serde_json::json!({"id": name})).collect();
+                return Reply::json(200, serde_json::json!({"object": "list", "data": data}).to_string());
+            }
+            answers::ok(request)
+        })
+    };
+    let backend = |upstream: &Upstream, name: &str| {
+        format!("[[backends]]\nname = \"{name}\"\nurl = \"{}\"\ndialect = \"chat\"\n", upstream.url())
+    };
+    let env = TestEnv::new(MUNINN);
+    let root = env.repository("demo", &FILES);
+    let [only, two, none] = [list(&["alone"]), list(&["m1", "m2"]), list(&[])];
+    env.write_config(&backend(&only, "one"));
+    let answer = json(&env.stdout_of(&root, &["ask", "--json", QUESTION]));
+    assert_eq!((&answer["model"], &answer["receipt"]["backend"]), (&"alone".into(), &"one".into()));
+    for (config, expected) in [
+        (backend(&two, "two"), "several models are connected: m1 (two), m2 (two)"),
+        (
+            backend(&only, "one") + &backend(&two, "two"),
+            "several models are connected: alone (one), m1 (two), m2 (two)",
+        ),
+        (backend(&none, "none"), "no backend lists a model"),
+    ] {
+        env.write_config(&config);
+        let refused = env.run(&root, &["ask", QUESTION]);
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(said.contains(expected) && said.contains("--model"), "{said}");
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+    }
 }

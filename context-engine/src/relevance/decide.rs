@@ -135,7 +135,7 @@ impl Rejection {
     pub(crate) fn reason(self, nearest: &[String], missing: &str) -> String {
         let (why, advice) = match self {
             Rejection::Unlikely { probability, threshold } => (
-                format!("likelihood {probability:.2}, and `threshold` in [context] asks for {threshold:.2}"),
+                format!("likelihood {probability:.2}, and `context.threshold` asks for {threshold:.2}"),
                 ", or lower `threshold`",
             ),
             Rejection::Common => ("only a word that is common in this repository was found".to_owned(), ""),
@@ -187,7 +187,7 @@ mod tests {
         for words in [
             "0.37",
             "0.50",
-            "`threshold` in [context]",
+            "`context.threshold`",
             "nearest: src/a.rs (matched: x), src/b.rs (path: b)",
             "not in this repository: poem, sea",
             "symbol",

@@ -12,6 +12,9 @@ use super::ToolError;
 use super::parameter::Parameter;
 use super::schema::kind;
 
+/// The arguments of every tool: the page of a long result, and the worktree.
+const EVERYWHERE: [&str; 2] = ["page", "root"];
+
 /// Maximum length of a text argument, in bytes.
 const MAX_TEXT_BYTES: usize = 4_000;
 
@@ -110,6 +113,36 @@ pub(crate) fn path_of(root: &Path, written: &str) -> Result<Option<RelPath>, Too
 /// Returns the requested page of a long result, counted from 1.
 pub fn page(call: &Map<String, Value>) -> usize {
     number(call, ["page"]).map_or(1, |page| (page as usize).max(1))
+}
+
+/// Checks that each member of a call is an argument with a value of its type, or absent (`null`).
+///
+/// # Errors
+/// [`ToolError::UnknownArgument`] or [`ToolError::WrongType`] of the first that is not.
+pub(super) fn check(schema: &Value, parameters: &[Parameter], call: &Map<String, Value>) -> Result<(), ToolError> {
+    for (name, value) in call.iter().filter(|(name, value)| !value.is_null() && !EVERYWHERE.contains(&name.as_str())) {
+        let Some(parameter) = parameters.iter().find(|parameter| parameter.names().any(|known| known == name)) else {
+            let known = parameters.iter().map(|parameter| parameter.name).collect();
+            return Err(ToolError::UnknownArgument { name: name.clone(), known });
+        };
+        let names = || [name.as_str()];
+        let is_blank = value.as_str().is_some_and(|text| text.trim().is_empty());
+        let (is_read, expected) = match kind(&schema["properties"][parameter.name]) {
+            Some("string") if parameter.is_document => (value.is_string(), "a text"),
+            Some("string") => (is_blank || text(call, names()).is_some(), "a text"),
+            Some("integer") => (number(call, names()).is_some(), "a whole number"),
+            Some("boolean") => {
+                let is_word = |word: &str| value.as_str().is_some_and(|text| text.eq_ignore_ascii_case(word));
+                (value.is_boolean() || is_word("true") || is_word("false"), "true or false")
+            }
+            Some("object") => (object(call, names()).is_some(), "an object"),
+            _ => (true, ""),
+        };
+        if !is_read && !is_blank {
+            return Err(ToolError::WrongType { name: name.clone(), expected });
+        }
+    }
+    Ok(())
 }
 
 /// Reads a call's arguments. Each parameter takes the first value under one of its names that fits its type in
@@ -220,6 +253,51 @@ mod tests {
         assert_eq!(text(call, ["empty", "path"]).as_deref(), Some("src/a.rs"));
         assert!(flag(call, ["word"]) && !flag(call, ["path"]));
         assert_eq!((number(call, ["less"]), number(call, ["more"])), (None, Some(u32::MAX)));
+    }
+
+    #[test]
+    fn unknown_arguments_and_values_of_another_type_are_errors() {
+        #[derive(Deserialize, JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is read")]
+        struct Arguments {
+            query: String,
+            limit: Option<u32>,
+            all: Option<bool>,
+            front: Option<Map<String, Value>>,
+        }
+        let schema = schemars::schema_for!(Arguments).to_value();
+        let parameter = |name| Parameter {
+            name,
+            aliases: if name == "query" { &["q"] } else { &[] },
+            is_described: true,
+            is_document: false,
+        };
+        let parameters = ["query", "limit", "all", "front"].map(parameter);
+        let checked =
+            |call: Value| check(&schema, &parameters, call.as_object().unwrap()).map_err(|error| error.to_string());
+        for call in [
+            json!({}),
+            json!({"query": "a", "limit": 3, "all": true, "front": {}}),
+            json!({"q": "a", "limit": "3", "all": "TRUE", "front": "{}"}),
+            json!({"query": 7, "limit": null, "all": null, "page": 2, "root": "/x"}),
+            json!({"query": "", "limit": "", "all": " "}),
+        ] {
+            assert_eq!(checked(call.clone()), Ok(()), "{call}");
+        }
+        for (call, expected) in [
+            (json!({"bogus": 1}), "there is no argument `bogus`; there are query, limit, all, front"),
+            (json!({"Query": "a"}), "there is no argument `Query`; there are query, limit, all, front"),
+            (json!({"limit_": 1}), "there is no argument `limit_`; there are query, limit, all, front"),
+            (json!({"query": {}}), "`query` takes a text"),
+            (json!({"limit": "many"}), "`limit` takes a whole number"),
+            (json!({"limit": -1}), "`limit` takes a whole number"),
+            (json!({"limit": [1]}), "`limit` takes a whole number"),
+            (json!({"all": 1}), "`all` takes true or false"),
+            (json!({"all": "yes"}), "`all` takes true or false"),
+            (json!({"front": "a: b"}), "`front` takes an object"),
+        ] {
+            assert_eq!(checked(call.clone()), Err(expected.to_owned()), "{call}");
+        }
     }
 
     #[test]

@@ -20,6 +20,22 @@ pub enum ToolError {
     /// A required argument is missing or empty.
     #[error("`{0}` is missing: call it with a text")]
     Missing(&'static str),
+    /// There is no such argument.
+    #[error("there is no argument `{name}`; there are {}", .known.join(", "))]
+    UnknownArgument {
+        /// The name that was written.
+        name: String,
+        /// The names of the arguments.
+        known: Vec<&'static str>,
+    },
+    /// An argument's value is of another type.
+    #[error("`{name}` takes {expected}")]
+    WrongType {
+        /// The argument.
+        name: String,
+        /// What it takes.
+        expected: &'static str,
+    },
     /// An argument has the wrong type.
     #[error("the arguments cannot be read")]
     Arguments(#[from] serde_json::Error),

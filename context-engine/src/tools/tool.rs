@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
-use super::arguments::read;
+use super::arguments::{check, read};
 use super::schema::ToolDescription;
 use super::{Output, ToolContext, ToolError};
 
@@ -35,6 +35,14 @@ impl Tool {
 }
 
 impl ToolDescription {
+    /// Checks the arguments of a call by their names and types.
+    ///
+    /// # Errors
+    /// [`ToolError`] of the first argument that does not exist, or whose value does not fit.
+    pub fn check(&self, call: &Map<String, Value>) -> Result<(), ToolError> {
+        check(&self.schema, &self.parameters, call)
+    }
+
     /// The tool with this description. `answer` answers a call with a structured value, `output` formats it as text for a
     /// model.
     pub(super) fn answered<A, R>(

@@ -13,16 +13,14 @@ pub(super) fn around(connected: bool, pack: String, reason: Option<&str>) -> Vec
 
 fn opening(connected: bool, found: bool, reason: Option<&str>) -> String {
     let mut text = String::from(if connected {
-        "> This is `muninn/context`, which answers without a model: "
+        "> This is `muninn/context`, which answers without a model"
     } else {
-        "> **No model is connected**, so nobody answers the question: "
+        "> **No model is connected**, so nobody answers the question"
     });
-    text.push_str(if found {
-        "below is what Muninn would add to a prompt for it.\n"
+    if found {
+        text.push_str(": below is what Muninn would add to a prompt for it.\n");
     } else {
-        "and Muninn would add nothing to a prompt for it"
-    });
-    if !found {
+        text.push_str(", and Muninn would add nothing to a prompt for it");
         let reason = reason.unwrap_or("nothing relevant was found");
         // The reason names files.
         text.push_str(&format!(" ({}).\n", render::heading(reason)));
@@ -45,6 +43,9 @@ mod tests {
         let [connected, alone] = [true, false].map(|connected| around(connected, String::new(), None).concat());
         assert!(!connected.contains("No model is connected") && !connected.contains("[[backends]]"), "{connected}");
         assert!(connected.contains("without a model") && connected.contains("To ask a model"), "{connected}");
+        for text in [&connected, &alone] {
+            assert!(text.contains(", and Muninn would add nothing to a prompt for it (nothing"), "{text}");
+        }
         assert!(alone.contains("No model is connected") && alone.contains("[[backends]]"), "{alone}");
     }
 }

@@ -18,6 +18,8 @@ use super::{CliError, Common, Exit, examples, output, why};
 
 /// The header that names a session.
 const SESSION: &str = "x-muninn-session";
+/// The most models that an error lists.
+const SHOWN: usize = 20;
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Ask a model one question about this repository
@@ -65,14 +67,10 @@ impl Ask {
     }
 
     async fn ask(&self, server: &Server) -> Result<(String, String, String), CliError> {
-        let router = &server.app().settings().router;
+        let client = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT).build().map_err(http_failed)?;
         let model = match &self.model {
             Some(model) => model.clone(),
-            None => {
-                output::announce_servers(router).await;
-                let default = router.default_model().await;
-                default.map_or_else(|| CONTEXT_MODEL.to_owned(), |(_, model)| model)
-            }
+            None => default_model(server, &client).await?,
         };
         output::note(&format!("asking {model} through http://{}", server.address()));
         let mut request = json!({
@@ -82,7 +80,6 @@ impl Ask {
         if let Some(limit) = self.max_tokens {
             request["max_tokens"] = json!(limit);
         }
-        let client = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT).build().map_err(http_failed)?;
         let url = format!("http://{}/v1/chat/completions", server.address());
         let answer = client
             .post(url)
@@ -139,6 +136,39 @@ impl Ask {
         if let Some(receipt) = receipt {
             output::line("\n---");
             output::print(&why::short(receipt));
+        }
+    }
+}
+
+/// The model of a question that names none: the configured or discovered one, else the only one that is listed.
+async fn default_model(server: &Server, client: &reqwest::Client) -> Result<String, CliError> {
+    let router = &server.app().settings().router;
+    output::announce_servers(router).await;
+    if let Some((_, model)) = router.default_model().await {
+        return Ok(model);
+    }
+    if router.backends().is_empty() {
+        return Ok(CONTEXT_MODEL.to_owned());
+    }
+    let url = format!("http://{}/v1/models", server.address());
+    let listed = client.get(url).send().await.map_err(http_failed)?.text().await.map_err(http_failed)?;
+    let listed: Value = serde_json::from_str(&listed).unwrap_or_default();
+    let models = listed["data"].as_array().into_iter().flatten();
+    let models = models.filter_map(|model| Some((model["id"].as_str()?, model["owned_by"].as_str()?)));
+    let models: Vec<_> = models.filter(|(id, _)| *id != CONTEXT_MODEL).collect();
+    match models.as_slice() {
+        [(only, _)] => Ok((*only).to_owned()),
+        [] => {
+            let error = CliError::new(Exit::Usage, "no backend lists a model");
+            Err(error.hint("name one with `--model`, or set `default_model` of a backend"))
+        }
+        several => {
+            let shown = several.iter().take(SHOWN).map(|(id, backend)| format!("{id} ({backend})"));
+            let shown = shown.collect::<Vec<_>>().join(", ");
+            let more = several.len().saturating_sub(SHOWN);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let error = CliError::new(Exit::Usage, format!("several models are connected: {shown}{more}"));
+            Err(error.hint("name one with `--model`, or set `default_model` of a backend"))
         }
     }
 }

@@ -204,6 +204,10 @@ impl JournalCommand {
                     Err(_) => journal.search(&work_context, &content, threshold)?,
                 };
                 output::value(self.json, &*entries, found);
+                if entries.is_empty() {
+                    output::note("no entry matches");
+                    return Ok(ExitCode::from(Exit::Failure as u8));
+                }
             }
             Action::Sync { remote } => output::value(self.json, &journal.sync(&remote)?, synced),
             Action::Fetch { remote } => output::value(self.json, &journal.fetch(&remote)?, synced),

@@ -21,11 +21,11 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Args)]
 #[command(after_help = examples(&[
     ("muninn mcp", "The command for a client, as in `claude mcp add muninn -- muninn mcp`"),
-    ("muninn mcp --tools code,memory", "Offer all tools"),
+    ("muninn mcp --tools code,memory", "Offer the tools of two sets"),
     ("muninn mcp --tools find_context,recall", "Offer two tools"),
 ]))]
 pub(crate) struct Mcp {
-    /// The tools to offer, by their names or the names of sets: code, memory, wiki, journal [default: those of `[mcp] tools`]
+    /// The tools to offer, by their names or the names of sets: code, memory, wiki, journal, worklog, personal [default: those of `[mcp] tools`]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     tools: Vec<String>,
 }

@@ -167,6 +167,10 @@ impl WikiCommand {
                     None => common.workspace()?.search_pages(&wiki, &words, *max),
                 };
                 self.print(&*pages, found);
+                if pages.is_empty() {
+                    output::note("no page matches");
+                    return Ok(ExitCode::from(Exit::Failure as u8));
+                }
             }
             Action::Links => self.links(&wiki),
             Action::Digest => self.print(&wiki.digest(), |digest| digest.markdown.clone()),

@@ -160,6 +160,9 @@ impl ToolSession {
         let Some(tool) = tool(name) else {
             return ToolResult::Failed(format!("there is no tool `{name}`"));
         };
+        if let Err(error) = tool.description.check(arguments) {
+            return ToolResult::Failed(error.to_string());
+        }
         let output = self.output(tool, arguments);
         if let Some(signals) = self.app.signals_of(&self.caller) {
             signals.log_call(name, arguments, output.structured.as_ref().map(|found| found.get()));

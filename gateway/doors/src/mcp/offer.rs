@@ -12,13 +12,40 @@ use thiserror::Error;
 /// definition in each request.
 const DEFAULT: [&str; 6] = ["find_context", "definition", "references", "callers", "recall", "remember"];
 
-/// Clients cut long instructions. The first 245 characters say what the server is for.
-pub(super) const INSTRUCTIONS: &str = "Muninn knows this repository and what its team has learned. Call `find_context` with the \
-question before you search or read: one call finds the code and the decisions. `recall` finds conventions and \
-pitfalls; `remember` keeps new ones.\n\nUse `find_context` for questions and tasks in full sentences, `definition`, \
-`references` and `callers` for one name. Results name files and lines: read them before you change them. After a decision or \
-a surprise that the next session should know, call `remember` with one or two sentences that stand alone. Nothing is \
-committed: the user reviews memory like code.";
+/// What the server is for. Clients cut long instructions after 245 characters.
+const PITCH: &[(&[&str], &str)] = &[
+    (&[], "Muninn knows this repository and what its team has learned."),
+    (
+        &["find_context"],
+        "Call `find_context` with the question before you search or read: one call finds the code and the decisions.",
+    ),
+    (&["recall", "remember"], "`recall` finds conventions and pitfalls; `remember` keeps new ones."),
+];
+
+/// How tools are used. Each sentence is for an offer that has all of its tools.
+const ADVICE: &[(&[&str], &str)] = &[
+    (
+        &["find_context", "definition", "references", "callers"],
+        "Use `find_context` for questions and tasks in full sentences, `definition`, `references` and `callers` for one name.",
+    ),
+    (&["find_context"], "Results name files and lines: read them before you change them."),
+    (
+        &["remember"],
+        "After a decision or a surprise that the next session should know, call `remember` with one or two sentences that stand \
+         alone. Nothing is committed: the user reviews memory like code.",
+    ),
+    (&["get_wiki_digest"], "`get_wiki_digest` tells what the team's wiki is about: call it once, at the start."),
+    (&["search_pages", "get_page"], "`search_pages` finds its pages, `get_page` reads one."),
+    (&["get_page", "update_page"], "Read a page before you change it: `update_page` needs its etag."),
+    (
+        &["journal_toc", "journal_read"],
+        "`journal_toc` lists the sections of the git journal, `journal_read` reads one.",
+    ),
+    (&["journal_read", "journal_write"], "Read a section before `journal_write`, which needs its version."),
+    (&["worklog_read"], "`worklog_read` tells what was done before in this worktree."),
+    (&["get_context"], "`get_context` tells what the user wants you to know of them: call it once, at the start."),
+    (&["log_journal"], "`log_journal` keeps what the user tells of their day."),
+];
 
 /// The key of the hint for clients that load tools on demand.
 const SEARCH_HINT: &str = "anthropic/searchHint";
@@ -58,6 +85,7 @@ impl Offer {
         };
         let tools = client_tools().iter().filter(is_offered);
         let tools = tools.filter(|tool| explores || tool.model != ModelUse::Explorer);
+        let tools: Vec<_> = tools.map(|tool| (tool, definition(tool, takes_root))).collect();
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_resources()
@@ -65,10 +93,7 @@ impl Offer {
             .enable_completions()
             .build();
         let server = Implementation::new("muninn", env!("CARGO_PKG_VERSION")).with_title("Muninn");
-        Ok(Offer {
-            tools: tools.map(|tool| (tool, definition(tool, takes_root))).collect(),
-            config: ServerConfig::new(capabilities).with_server_info(server).with_instructions(INSTRUCTIONS),
-        })
+        Ok(Offer { tools: tools.into(), config: ServerConfig::new(capabilities).with_server_info(server) })
     }
 
     /// The offer without tools that write.
@@ -85,7 +110,16 @@ impl Offer {
 
     /// What the server says of itself.
     pub(super) fn config(&self) -> ServerConfig {
-        self.config.clone()
+        self.config.clone().with_instructions(self.instructions())
+    }
+
+    /// The instructions: the sentences about offered tools.
+    pub(super) fn instructions(&self) -> String {
+        let of = |sentences: &[(&[&str], &str)]| {
+            let sentences = sentences.iter().filter(|(tools, _)| tools.iter().all(|name| self.get(name).is_some()));
+            sentences.map(|(_, sentence)| *sentence).collect::<Vec<_>>().join(" ")
+        };
+        format!("{}\n\n{}", of(PITCH), of(ADVICE)).trim_end().to_owned()
     }
 
     /// The definitions of all offered tools.

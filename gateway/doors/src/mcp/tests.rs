@@ -5,7 +5,7 @@ use muninn_context_engine::tools::Effect;
 use muninn_core::client_tools;
 use serde_json::{Value, json};
 
-use super::offer::{INSTRUCTIONS, Offer};
+use super::offer::Offer;
 
 fn names(offer: &Offer) -> Vec<String> {
     let tools = offer.definitions().into_iter();
@@ -98,9 +98,30 @@ fn root_is_an_argument_only_if_there_are_several() {
 }
 
 #[test]
+fn instructions_name_offered_tools_only_and_each_set() {
+    let all: Vec<&str> = client_tools().iter().map(muninn_core::ClientTool::name).collect();
+    let named = |text: &str| -> BTreeSet<String> {
+        text.split('`').skip(1).step_by(2).filter(|name| all.contains(name)).map(str::to_owned).collect()
+    };
+    let sets = ["code", "memory", "wiki", "journal", "worklog", "personal"];
+    for offer in sets.iter().map(|set| offer(&[set])).chain([offer(&[]), offer(&["recall", "grep"]), offer(&sets)]) {
+        for offer in [offer.clone(), offer.that_reads()] {
+            let (text, offered) = (offer.instructions(), names(&offer));
+            let named = named(&text);
+            assert!(named.iter().all(|name| offered.contains(name)), "{text}");
+            assert!(text.split_whitespace().count() <= 220, "{text}");
+        }
+    }
+    for set in sets {
+        assert!(!named(&offer(&[set]).instructions()).is_empty(), "{set}");
+    }
+}
+
+#[test]
 fn instructions_are_short_and_begin_with_the_pitch() {
-    assert!(INSTRUCTIONS.split_whitespace().count() <= 150);
-    let pitch = INSTRUCTIONS.split_once("\n\n").unwrap().0;
+    let instructions = offer(&[]).instructions();
+    assert!(instructions.split_whitespace().count() <= 150);
+    let pitch = instructions.split_once("\n\n").unwrap().0;
     assert!(pitch.len() <= 245, "{}", pitch.len());
     assert!(pitch.contains("find_context") && pitch.contains("recall") && pitch.contains("remember"));
 }
