@@ -82,13 +82,21 @@ async fn pass_from(worker: Worker, door: Door, request: Request, next: Next) -> 
     if let Err(closed) = enter(&worker, &caller, door).await {
         return refuse(&worker, request, &closed).await;
     }
+    // A request that the gateway itself refuses does not use up a limit.
+    let next = async |request| {
+        let response: Response<Body> = next.run(request).await;
+        if response.extensions().get::<reply::Refused>().is_some() {
+            caller.take_back(&*worker.app.counters);
+        }
+        response
+    };
     let Some(revoked) = caller.revocation().cloned() else {
-        return next.run(request).await;
+        return next(request).await;
     };
     let (uri, client) = (request.uri().clone(), Client::with(&caller, request.extensions()));
     tokio::select! {
         biased;
-        response = next.run(request) => match door {
+        response = next(request) => match door {
             // The other answers end by themselves, or are bodies that know how their format ends.
             Door::Mcp => response.map(|body| Body::new(UntilRevoked::new(body, revoked))),
             _ => response,
@@ -97,13 +105,14 @@ async fn pass_from(worker: Worker, door: Door, request: Request, next: Next) -> 
     }
 }
 
-/// Counts a request and checks whether its caller may use a door.
+/// Checks whether a caller may use a door, and counts its request.
 async fn enter(worker: &Worker, caller: &Caller, door: Door) -> Result<(), ClosedDoor> {
     // A client may look as often as it likes whether the process runs.
+    caller.may(door)?;
     if door != Door::Liveness {
         caller.admit(&*worker.app.counters, Instant::now()).await?;
     }
-    caller.may(door)
+    Ok(())
 }
 
 /// Whether the caller of a request to [`Door::Liveness`] also gets what is behind [`Door::Details`]. Then it is counted.

@@ -23,9 +23,17 @@ pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json"
 pub(super) const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 pub(super) const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 
-/// An error in the client's wire format.
+/// Marks a response with which the gateway refuses a request.
+#[derive(Clone, Copy)]
+pub(super) struct Refused;
+
+/// An error in the client's wire format. It refuses the request, unless there is just nothing at its path.
 pub(super) fn error(format: WireFormat, kind: ErrorKind, message: &str) -> Response<Body> {
-    error_with(kind.status(), format, kind, message)
+    let mut response = error_with(kind.status(), format, kind, message);
+    if response.status().is_client_error() && kind != ErrorKind::NotFound {
+        response.extensions_mut().insert(Refused);
+    }
+    response
 }
 
 /// The same, with another status than the kind's own.

@@ -204,6 +204,25 @@ fn rate_limit_counts_requests_to_every_door() {
 }
 
 #[test]
+fn refused_requests_do_not_use_up_a_limit() {
+    let shared = Shared::new("requests_per_minute = 2\nmodels = [\"m\"]\nwrite = false");
+    let create = || shared.post("/api/wiki/pages/a", &shared.ben, "{\"content\":\"a\"}").status;
+    for (target, body) in simple("hello") {
+        for refused in ["{", "[]", r#"{"messages":[{"role":"user","content":5}]}"#, &body.replace("\"m\"", "\"other\"")]
+        {
+            let status = shared.post(target, &shared.ben, refused).status;
+            assert!(matches!(status, 400 | 403), "{target} {refused}: {status}");
+        }
+        assert_eq!(create(), 403, "a door that is closed");
+    }
+    let bodies = simple("hello");
+    for status in [200, 200, 429] {
+        assert_eq!(shared.post(bodies[0].0, &shared.ben, &bodies[0].1).status, status);
+    }
+    assert_eq!(shared.post(bodies[0].0, &shared.ben, "{").status, 429, "the limit itself holds for every request");
+}
+
+#[test]
 fn key_has_a_rate_limit() {
     let shared = Shared::new("requests_per_minute = 3");
     let bodies = simple("hello");

@@ -114,6 +114,13 @@ impl Caller {
         });
         counted.map_err(|wait| Denied::TooMany { key: key.to_owned(), limit, wait })
     }
+
+    /// Takes the count of a request back that was refused.
+    pub fn take_back(&self, counters: &dyn Counters) {
+        if let Some((key, _)) = self.limit() {
+            counters.note_refused(key);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -47,13 +47,6 @@ struct UnderWay {
     answered: Notify,
 }
 
-/// What a line is.
-enum Read {
-    Message(RxJsonRpcMessage<RoleServer>),
-    /// The error that answers it; `None` for a notification, which gets no answer.
-    Refused(Option<Value>),
-}
-
 impl<R: AsyncRead + Unpin + Send, W> Lines<R, W> {
     /// `gone` is cancelled once the client has left.
     pub(super) fn new(input: R, output: W, gone: CancellationToken) -> Lines<R, W> {
@@ -105,15 +98,13 @@ pub(super) fn refusal(code: i32, message: &str, id: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }
 
-fn read(line: &[u8]) -> Read {
-    let text = match lenient(line) {
-        Ok(text) => text,
-        Err(error) => return Read::Refused(Some(refusal(PARSE_ERROR, &error.to_string(), Value::Null))),
-    };
-    match serde_json::from_str(&text) {
-        Ok(message) => Read::Message(message),
-        Err(error) => Read::Refused(refused_message(&text, &error)),
-    }
+/// Reads a message.
+///
+/// # Errors
+/// The error that answers the line; `None` for a notification, which gets no answer.
+fn read(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Option<Value>> {
+    let text = lenient(line).map_err(|error| Some(refusal(PARSE_ERROR, &error.to_string(), Value::Null)))?;
+    serde_json::from_str(&text).map_err(|error| refused_message(&text, &error))
 }
 
 /// The answer to a value that is no message; `None` to a notification.
@@ -168,18 +159,18 @@ where
             let line = std::mem::take(&mut self.line);
             let read = if is_too_long {
                 let message = format!("a message has at most {LONGEST} bytes");
-                Read::Refused(Some(refusal(INVALID_REQUEST, &message, Value::Null)))
+                Err(Some(refusal(INVALID_REQUEST, &message, Value::Null)))
             } else {
                 read(&line)
             };
             match read {
-                Read::Message(message) => {
+                Ok(message) => {
                     if let JsonRpcMessage::Request(_) = message {
                         self.under_way.count.fetch_add(1, Ordering::AcqRel);
                     }
                     return Some(message);
                 }
-                Read::Refused(Some(answer)) => {
+                Err(Some(answer)) => {
                     let (output, gone) = (Arc::clone(&self.output), self.gone.clone());
                     self.answering = Some(tokio::spawn(async move {
                         if write(&output, &answer).await.is_err() {
@@ -187,7 +178,7 @@ where
                         }
                     }));
                 }
-                Read::Refused(None) => {}
+                Err(None) => {}
             }
         }
         let answered = async {

@@ -27,6 +27,10 @@ pub(crate) async fn uses_of_a_key_are_counted_within_a_minute(subject: &impl Tes
     assert_eq!(count("ana", 3, 40).await, Ok(()), "a raised limit holds at once");
     assert_eq!(count("ana", 2, 60).await, Err(Duration::from_secs(30)), "a lowered limit holds at once");
     assert_eq!(count("ana", 2, 100).await, Ok(()));
+    assert!(count("ana", 1, 100).await.is_err());
+    counters.note_refused("ana");
+    counters.note_refused("nobody");
+    assert_eq!(count("ana", 1, 100).await, Ok(()), "a refused request does not count");
 }
 
 pub(crate) async fn circuit_opens_admits_one_probe_and_closes(subject: &impl TestStores) {

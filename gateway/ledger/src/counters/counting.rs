@@ -27,6 +27,9 @@ pub trait Counters: Send + Sync {
     /// [`StoreError`] if the counters are not available.
     async fn count_use(&self, key: &str, limit: u32, now: Instant) -> Result<Result<(), Duration>, StoreError>;
 
+    /// Takes the newest use of an access key back: the request was refused.
+    fn note_refused(&self, key: &str);
+
     /// Admits a request to a backend, or refuses it because the circuit is open. `config` holds the circuit's limits.
     ///
     /// # Errors

@@ -36,6 +36,12 @@ impl Counters for LocalCounters {
         Ok(window.count(limit, now))
     }
 
+    fn note_refused(&self, key: &str) {
+        if let Some(window) = self.uses.lock().get_mut(key) {
+            window.take_back();
+        }
+    }
+
     async fn admit(
         &self,
         circuit: &CircuitId,

@@ -31,6 +31,11 @@ impl Window {
         let blocking = used[used.len() - limit];
         Err(MINUTE - now.duration_since(blocking))
     }
+
+    /// Forgets the newest request.
+    pub(super) fn take_back(&mut self) {
+        self.0.pop_back();
+    }
 }
 
 #[cfg(test)]
