@@ -15,6 +15,7 @@ mod direct;
 mod discovery;
 mod embeddings;
 mod fair;
+mod known_models;
 mod load;
 pub mod metrics;
 mod model;
@@ -27,6 +28,8 @@ mod probe;
 mod relay;
 mod routing;
 mod send_error;
+#[cfg(target_os = "linux")]
+mod socket_diag;
 pub mod socket_owner;
 mod target;
 mod timed;

@@ -1,11 +1,9 @@
 //! The list of models: those of every backend, those that the configuration names, and the built-in model.
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 use muninn_wire::{ANTHROPIC_VERSION, Dialect, WireFormat};
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::discovery::{MAX_LIST_BYTES, ModelList};
@@ -13,37 +11,6 @@ use super::{Allowed, Backend, CONTEXT_MODEL, Outgoing, Router, Transport, apply_
 
 /// Claude Code waits for three seconds.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// How long the models of a backend that is down are still listed.
-const KEPT: Duration = Duration::from_hours(24);
-
-/// The models that each configured backend listed last.
-#[derive(Default)]
-pub(crate) struct KnownModels(Mutex<HashMap<Id, Listed>>);
-
-/// A backend's name and address.
-type Id = (String, String);
-
-/// Models, and when they were listed.
-type Listed = (Instant, Vec<String>);
-
-impl KnownModels {
-    /// The models of a backend: those that it `listed` now, else those that it listed last within a day.
-    fn of(&self, backend: &Backend, listed: Option<Vec<String>>, now: Instant) -> Vec<String> {
-        let mut known = self.0.lock();
-        let id = (backend.name.clone(), backend.url.base.clone());
-        match listed {
-            Some(models) => {
-                known.insert(id, (now, models.clone()));
-                models
-            }
-            None => {
-                let kept = known.get(&id).filter(|(at, _)| now.saturating_duration_since(*at) < KEPT);
-                kept.map(|(_, models)| models.clone()).unwrap_or_default()
-            }
-        }
-    }
-}
-
 /// Lists the models of every backend that this client can reach and may use, as pairs of a model's id and a backend's
 /// name: what the backends list, their default models, and the patterns of routes that are names. A backend that does not
 /// answer is listed by the names that it had within a day.
@@ -122,29 +89,5 @@ pub fn render_models(models: &[(String, String)], dialect: Dialect) -> Value {
                 "first_id": id(models.first()), "last_id": id(models.last()),
             })
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Circuits;
-    use muninn_config::{BackendConfig, LimitsConfig};
-
-    #[test]
-    fn a_backend_that_is_down_keeps_its_models_for_a_day() {
-        let backend = |name: &str| {
-            let url = "http://a".to_owned();
-            let config = BackendConfig::new(name.to_owned(), url, vec![WireFormat::Chat], &LimitsConfig::default());
-            Backend::new(config, &Circuits::local())
-        };
-        let (known, start) = (KnownModels::default(), Instant::now());
-        let listed = || Some(vec!["m".to_owned()]);
-        assert_eq!(known.of(&backend("a"), listed(), start), ["m"]);
-        assert_eq!(known.of(&backend("a"), None, start + Duration::from_secs(86_399)), ["m"]);
-        assert!(known.of(&backend("a"), None, start + Duration::from_hours(24)).is_empty());
-        assert!(known.of(&backend("b"), None, start).is_empty(), "another backend");
-        assert!(known.of(&backend("a"), Some(Vec::new()), start).is_empty(), "it lists none any more");
-        assert!(known.of(&backend("a"), None, start).is_empty());
     }
 }

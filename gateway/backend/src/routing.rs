@@ -9,7 +9,7 @@ use muninn_ledger::{Counters, LocalCounters};
 use muninn_wire::WireFormat;
 
 use super::affinity::Places;
-use super::models::KnownModels;
+use super::known_models::KnownModels;
 use super::target::{Candidate, NoRoute, Target};
 use super::{
     Announcement, Backend, CONTEXT_MODEL, CircuitReport, Circuits, Conversation, Discovery, client_credential_vendor,

@@ -1,16 +1,16 @@
 //! The user behind a TCP socket of this machine.
 //!
 //! Any program may connect to a loopback port or listen on one. Linux names the owner of each socket, also for sockets of
-//! other users: of one connection by [`diag`], and of all sockets in `/proc/net/tcp`. Other systems do not, so there the
+//! other users: of one connection by `sock_diag`, and of all sockets in `/proc/net/tcp`. Other systems do not, so there the
 //! owner is [`SocketOwner::Unknown`].
-
-#[cfg(target_os = "linux")]
-mod diag;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use memchr::{memchr, memmem, memrchr};
+
+#[cfg(target_os = "linux")]
+use super::socket_diag;
 
 /// States of a socket in `/proc/net/tcp`.
 const ESTABLISHED: &str = "01";
@@ -54,7 +54,7 @@ impl SocketOwner {
     pub fn of_peer(local: SocketAddr, peer: SocketAddr) -> SocketOwner {
         let (local, peer) = (canonical(local), canonical(peer));
         #[cfg(target_os = "linux")]
-        if let Some(user) = diag::user_of(peer, local) {
+        if let Some(user) = socket_diag::user_of(peer, local) {
             return Self::of_user(user);
         }
         let is_peer = |row: &SocketRow| row.state == ESTABLISHED && row.local == peer && row.remote == local;
