@@ -163,6 +163,26 @@ fn chat_backend_is_asked_for_usage() {
 }
 
 #[test]
+fn a_refusal_of_the_backend_is_not_to_be_repeated() {
+    for (status, said, expected) in
+        [(401, None, Some("false")), (403, None, Some("false")), (401, Some("true"), Some("true")), (500, None, None)]
+    {
+        let upstream = Upstream::start_with(move |_| {
+            let reply = Reply::json(status, r#"{"error":{"message":"no","type":"x"}}"#);
+            said.into_iter().fold(reply, |reply, said| reply.header("x-should-retry", said))
+        });
+        let (_env, gateway) = serve(&renaming(&upstream.url(), "retries = 0\n"));
+        for (client, spoken) in pairs() {
+            let body = client.request(spoken.dialect(), false, &[user("hello")]);
+            let response = gateway.post(client.path(), &[], body.as_bytes());
+            let how = format!("{client:?} -> {spoken:?}, {status} {said:?}");
+            assert_eq!(response.status, status, "{how}: {}", response.text());
+            assert_eq!(response.headers.get("x-should-retry"), expected, "{how}");
+        }
+    }
+}
+
+#[test]
 fn headers_follow_the_backends_api() {
     let sent = [
         ("anthropic-version", "2099-01-01"),

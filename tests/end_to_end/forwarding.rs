@@ -301,3 +301,17 @@ fn unreachable_backend_is_reported_in_the_clients_format() {
         assert!(error_message(target, &response).contains("mock"));
     }
 }
+
+#[test]
+fn a_renamed_model_is_not_contradicted_by_a_header() {
+    let upstream = Upstream::start_with(|request| answers::ok(request).header("openai-model", "real"));
+    let env = TestEnv::new(MUNINN);
+    let route = "[[routes]]\nmodel = \"alias\"\nbackend = \"a\"\nrename = \"real\"\n";
+    env.write_config(&(upstream.backend("a") + route));
+    let gateway = env.serve(&env.repository("demo", &[]), &[]);
+    for (model, named) in [("alias", None), ("real", Some("real"))] {
+        let body = format!(r#"{{"model":"{model}","input":"hi"}}"#);
+        let response = gateway.post("/v1/responses", &[], body.as_bytes());
+        assert_eq!((response.status, response.headers.get("openai-model")), (200, named), "{model}");
+    }
+}

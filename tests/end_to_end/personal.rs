@@ -263,3 +263,23 @@ fn reload_switches_it_off_and_a_restart_on() {
     gateway.wait_logged("personal.enabled stays false until a restart", 1);
     assert!(!is_sent("c"));
 }
+
+#[test]
+fn init_reads_its_answers_from_a_pipe() {
+    for (flags, input, expected) in [
+        (&[][..], "Ann\r\nshort answers\ngardens\n", ["Ann", "short answers", "gardens"]),
+        (&["--name", "Bo"], "brief\nboats", ["Bo", "brief", "boats"]),
+    ] {
+        let env = TestEnv::new(MUNINN);
+        let home = env.path("home");
+        let mut command = env.muninn();
+        command.current_dir(&home).args(["personal", "init"]).args(flags);
+        let made = muninn_tests::output_with(command, input.as_bytes());
+        assert!(made.status.success(), "{made:?}");
+        let identity = env.stdout_of(&home, &["personal", "context"]);
+        for words in expected {
+            assert!(identity.contains(words), "{words}: {identity}");
+        }
+        assert!(!identity.contains('\r'), "{identity:?}");
+    }
+}

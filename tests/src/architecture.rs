@@ -233,6 +233,21 @@ fn base_directories() -> Vec<PathBuf> {
 }
 
 #[test]
+fn compatibility_names_only_existing_tests() {
+    let page = std::fs::read_to_string(root().join("docs/compatibility.md")).unwrap();
+    let named: Vec<_> = page.split('`').skip(1).step_by(2).filter_map(|name| name.split_once(".rs::")).collect();
+    assert!(named.len() > 150, "{}", named.len());
+    let missing: Vec<_> = named
+        .into_iter()
+        .filter(|(file, test)| {
+            let text = std::fs::read_to_string(root().join(format!("{file}.rs"))).unwrap_or_default();
+            !text.contains(&format!("fn {test}("))
+        })
+        .collect();
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
 fn documents_name_only_existing_files() {
     let mut documents = pages(&root().join("docs"));
     for name in ["ARCHITECTURE.md", "README.md", "SECURITY.md", "SHORTCOMINGS.md"] {

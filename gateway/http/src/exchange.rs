@@ -8,7 +8,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use http::request::Parts;
-use http::{HeaderMap, Method, Response, StatusCode, header, response};
+use http::{HeaderMap, HeaderName, Method, Response, StatusCode, header, response};
 use http_body_util::BodyExt;
 use muninn_backend::{AttemptError, AttemptReport, Candidate, Conversation, Outgoing, apply_credentials, attempt};
 use muninn_ledger::Try;
@@ -27,6 +27,8 @@ use super::exchange_result::{
 use super::headers::{self, is_events, is_framed, is_json};
 use super::{Worker, coding, reply};
 
+/// The header in which OpenAI names the model that answers.
+const MODEL: HeaderName = HeaderName::from_static("openai-model");
 /// The most bytes that are read of a backend's error.
 const LONGEST_ERROR: usize = 1 << 20;
 
@@ -199,6 +201,10 @@ impl Exchange {
         let (mut head, mut body) = response.into_parts();
         let framed = is_framed(&head);
         headers::for_client(&mut head.headers);
+        // Codex takes another model than it asked for as a sign of a flagged account.
+        if candidate.rename.is_some() {
+            head.headers.remove(MODEL);
+        }
         let mut is_decoded = false;
         if self.reads || context.is_some() {
             let was_encoded = is_encoded(&head.headers);

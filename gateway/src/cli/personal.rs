@@ -216,12 +216,16 @@ fn init(
     git: bool,
     json: bool,
 ) -> Result<(), CliError> {
-    let is_asked = personal.is_first_run() && std::io::stdin().is_terminal();
+    let is_first = personal.is_first_run();
+    let is_asked = is_first && std::io::stdin().is_terminal();
+    // A program may answer: a line for each question that has no flag.
+    let mut piped = std::io::stdin().lines();
     let mut given = Vec::new();
     for (question, answer) in QUESTIONS.iter().zip(answers) {
         given.push(match answer {
             Some(answer) => answer,
             None if is_asked => ask(question)?,
+            None if is_first => piped.next().transpose()?.unwrap_or_default().trim().to_owned(),
             None => String::new(),
         });
     }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use jiff::{Span, Timestamp, Zoned};
 use muninn_base::with_causes;
 use muninn_config::{env_vars, paths};
 use muninn_notebooks::personal::{
@@ -200,7 +199,7 @@ impl RemindCommand {
                 warn_if_nothing_fires(&personal, common);
             }
             Some(Verb::Once { id, time, what }) => {
-                let new = what.reminder(id, ReminderKind::Once, absolute(&time)?, &settings)?;
+                let new = what.reminder(id, ReminderKind::Once, time, &settings)?;
                 let view = opened()?.remind(new, Maker::Person)?;
                 output::value(json, &view, reminder);
                 warn_if_nothing_fires(&personal, common);
@@ -303,18 +302,6 @@ impl What {
             extras,
         })
     }
-}
-
-/// A time that is given as a duration from now, as an absolute one. Others stay as they are.
-fn absolute(time: &str) -> Result<String, CliError> {
-    let Some(duration) = time.strip_prefix('+') else {
-        return Ok(time.to_owned());
-    };
-    let wrong = |error: jiff::Error| CliError::new(Exit::Usage, format!("`{time}` is no duration: {error}"));
-    let span: Span = duration.parse().map_err(wrong)?;
-    let now: Zoned = Common::clock().now().to_zoned(jiff::tz::TimeZone::system());
-    let at: Timestamp = now.checked_add(span).map_err(wrong)?.timestamp();
-    Ok(format!("{at:.0}"))
 }
 
 /// Tells the user if nothing will fire the reminders.

@@ -49,7 +49,7 @@ fn pages_are_read_and_written_with_a_key() {
     assert_eq!(ask("GET", "/api/wiki/context", Value::Null).1["page_count"], 2);
     let digest = ask("GET", "/api/digest", Value::Null).1;
     assert!(
-        digest["markdown"].as_str().unwrap().contains("## Recently active\n- amounts\n- http/errors\n"),
+        digest["markdown"].as_str().unwrap().contains("## Recently active\n- amounts: \"Money\"\n- http/errors\n"),
         "{digest}"
     );
     assert_eq!(ask("DELETE", "/api/wiki/pages/amounts", Value::Null).0, 200);

@@ -61,6 +61,9 @@ pub enum PersonalError {
     /// A time or a date is not understood.
     #[error("`{0}` is neither a date nor a time: write 2026-01-31 or 2026-01-31T10:00:00")]
     Time(String),
+    /// A duration is not understood, or too long.
+    #[error("`{0}` is no duration: write +90m, +1h30m or +2d")]
+    Duration(String),
     /// An expression is not understood, or never due.
     #[error("`{expression}` is no schedule: {message}")]
     Schedule {

@@ -19,7 +19,7 @@ use super::files::{self, check_folder};
 use super::limits::MOST_TIMEOUT_SECONDS;
 use super::paths::REMINDERS;
 use super::reminder_kind::ReminderKind;
-use super::schedule::{Schedule, zone};
+use super::schedule::{Schedule, absolute, step_beyond_range, zone};
 use super::timestamp::timestamp;
 
 /// The most bytes of a payload or a description.
@@ -324,10 +324,19 @@ impl Personal {
             return Err(PersonalError::RelativeDirectory(directory.clone()));
         }
         let now = self.clock.now();
+        let expression = match new.kind {
+            ReminderKind::Once => absolute(new.expression.trim(), now)?,
+            ReminderKind::Cron => new.expression.trim().to_owned(),
+        };
+        if new.kind == ReminderKind::Cron
+            && let Some(message) = step_beyond_range(&expression)
+        {
+            return Err(PersonalError::Schedule { expression, message });
+        }
         let reminder = Reminder {
             id: new.id,
             kind: new.kind,
-            expression: new.expression.trim().to_owned(),
+            expression,
             description: redact(new.description.trim()).into_owned(),
             payload: redact(new.payload.trim()).into_owned(),
             agent: None,

@@ -2,9 +2,9 @@
 
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
-use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp};
 
 use super::error::PersonalError;
 use super::reminder_kind::ReminderKind;
@@ -45,8 +45,7 @@ impl Schedule {
             // Due times are kept in seconds.
             ReminderKind::Once => Times::Once(whole_second(time(expression, &zone)?)),
             ReminderKind::Cron => {
-                let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
-                let cron = parser.parse(expression).map_err(|error| refused(error.to_string()))?;
+                let cron = parsed(expression).map_err(|()| refused(wrong(expression)))?;
                 Times::Cron(Box::new(cron))
             }
         };
@@ -76,6 +75,59 @@ impl Schedule {
             Times::Cron(cron) => cron.describe(),
         }
     }
+}
+
+fn parsed(expression: &str) -> Result<Cron, ()> {
+    let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
+    parser.parse(expression).map_err(|_| ())
+}
+
+/// The fields of an expression, and the number of their values.
+const FIELDS: [(&str, u32); 5] =
+    [("minute", 60), ("hour", 24), ("day of the month", 31), ("month", 12), ("day of the week", 7)];
+
+/// What is wrong with an expression that is not understood.
+fn wrong(expression: &str) -> String {
+    let expected = FIELDS.map(|(name, _)| name).join(", ");
+    let fields: Vec<&str> = expression.split_whitespace().collect();
+    if expression.trim_start().starts_with('@') {
+        return "there is no such nickname; there are @yearly, @monthly, @weekly, @daily and @hourly".to_owned();
+    }
+    if fields.len() != FIELDS.len() {
+        return format!("it has {} fields; five are expected: {expected}", fields.len());
+    }
+    let alone = |at: usize| {
+        let mut all = ["*"; FIELDS.len()];
+        all[at] = fields[at];
+        parsed(&all.join(" "))
+    };
+    let bad = (0..FIELDS.len()).find(|at| alone(*at).is_err());
+    bad.map_or_else(
+        || format!("its fields do not fit together: {expected}"),
+        |at| format!("`{}` is no {}", fields[at], FIELDS[at].0),
+    )
+}
+
+/// The fault of a step that is longer than its field, such as `*/90` minutes: it would be due once in each hour.
+pub(super) fn step_beyond_range(expression: &str) -> Option<String> {
+    for (field, (name, values)) in expression.split_whitespace().zip(FIELDS) {
+        let steps = field.split(',').filter_map(|part| part.split_once('/')?.1.parse::<u32>().ok());
+        if let Some(step) = steps.into_iter().find(|step| *step >= values) {
+            return Some(format!("a step of {step} is longer than the field {name}, which has {values} values"));
+        }
+    }
+    None
+}
+
+/// A time that begins with `+`, such as `+90m` or `+1h30m`, as the time so much after `now`. Other times stay.
+pub(super) fn absolute(time: &str, now: Timestamp) -> Result<String, PersonalError> {
+    let Some(duration) = time.trim().strip_prefix('+') else {
+        return Ok(time.to_owned());
+    };
+    let refused = || PersonalError::Duration(time.to_owned());
+    let span: Span = duration.parse().map_err(|_| refused())?;
+    let at = now.to_zoned(TimeZone::system()).checked_add(span).map_err(|_| refused())?;
+    Ok(format!("{:.0}", at.timestamp()))
 }
 
 /// The zone with an IANA name; that of the system without one.

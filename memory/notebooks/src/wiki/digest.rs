@@ -12,7 +12,7 @@ use super::path::PagePath;
 /// The size above which a digest is trimmed, in bytes.
 pub const MOST_BYTES: usize = 4_096;
 /// The last line of every digest.
-const FOOTER: &str = "Full skill: SKILL.md. Use `get_wiki_digest` for the live version.";
+const FOOTER: &str = "`muninn wiki digest` shows the live version.";
 
 /// A folder at the top of a wiki.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,6 +36,9 @@ pub struct Digest {
     pub cloud: Vec<Term>,
     /// The pages in use, the last one first.
     pub recents: Vec<PagePath>,
+    /// Their titles.
+    #[serde(skip)]
+    recent_titles: Vec<String>,
     /// The areas, the largest first, then by name. A page at the top is in none.
     pub areas: Vec<Area>,
     pub markdown: String,
@@ -44,15 +47,20 @@ pub struct Digest {
 impl Digest {
     /// The Markdown, trimmed to at most so many bytes, if they are not 0; see [`Digest::of`].
     pub fn rendered(&self, most_bytes: usize) -> String {
-        render(self.page_count, &self.cloud, &self.recents, &self.areas, most_bytes)
+        let recents: Vec<_> = self.recents.iter().zip(&self.recent_titles).collect();
+        render(self.page_count, &self.cloud, &recents, &self.areas, most_bytes)
     }
 
     /// Assembles a digest. Its Markdown has at most `most_bytes` bytes, if they are not 0: the pages in use are trimmed
     /// first, then the terms. Areas are trimmed only if they exceed the bound alone, and then the digest says so.
     pub fn of(pages: &Pages, cloud: Vec<Term>, recents: Vec<PagePath>, most_bytes: usize) -> Digest {
         let areas = areas(pages);
-        let markdown = render(pages.len(), &cloud, &recents, &areas, most_bytes);
-        Digest { page_count: pages.len(), cloud, recents, areas, markdown }
+        let title = |path| pages.get(path).map(|page| page.title.clone()).unwrap_or_default();
+        let recent_titles = recents.iter().map(title).collect();
+        let mut digest =
+            Digest { page_count: pages.len(), cloud, recents, recent_titles, areas, markdown: String::new() };
+        digest.markdown = digest.rendered(most_bytes);
+        digest
     }
 }
 
@@ -85,7 +93,20 @@ fn areas(pages: &Pages) -> Vec<Area> {
     areas
 }
 
-fn render(count: usize, cloud: &[Term], recents: &[PagePath], areas: &[Area], most: usize) -> String {
+/// A page in use and its title.
+type Recent<'d> = (&'d PagePath, &'d String);
+
+fn quoted(title: &str) -> String {
+    format!("\"{}\"", title.replace(['\n', '\r'], " "))
+}
+
+/// A title behind its page, unless it says no more than the page's name.
+fn titled(page: &PagePath, title: &str) -> String {
+    let is_name = title.is_empty() || title.eq_ignore_ascii_case(page.name());
+    if is_name { String::new() } else { format!(": {}", quoted(title)) }
+}
+
+fn render(count: usize, cloud: &[Term], recents: &[Recent<'_>], areas: &[Area], most: usize) -> String {
     let most = if most == 0 { usize::MAX } else { most };
     let text = |terms: usize, pages: usize| layout(count, &cloud[..terms], &recents[..pages], areas, areas.len());
     let fits = |text: &String| text.len() <= most;
@@ -98,7 +119,7 @@ fn render(count: usize, cloud: &[Term], recents: &[PagePath], areas: &[Area], mo
     texts.find(fits).unwrap_or_else(|| layout(count, &[], &[], areas, 0))
 }
 
-fn layout(count: usize, cloud: &[Term], recents: &[PagePath], areas: &[Area], shown: usize) -> String {
+fn layout(count: usize, cloud: &[Term], recents: &[Recent<'_>], areas: &[Area], shown: usize) -> String {
     let plural = |count: usize, one: &str| match count {
         1 => format!("1 {one}"),
         _ => format!("{count} {one}s"),
@@ -115,7 +136,7 @@ fn layout(count: usize, cloud: &[Term], recents: &[PagePath], areas: &[Area], sh
     for area in &areas[..shown] {
         text.push_str(&format!("- {} ({})", area.name, area.page_count));
         if let (Some(index), Some(title)) = (&area.index, &area.title) {
-            text.push_str(&format!(" — {index}: \"{}\"", title.replace(['\n', '\r'], " ")));
+            text.push_str(&format!(" — {index}: {}", quoted(title)));
         }
         text.push('\n');
     }
@@ -124,7 +145,9 @@ fn layout(count: usize, cloud: &[Term], recents: &[PagePath], areas: &[Area], sh
     }
     if !recents.is_empty() {
         text.push_str("\n## Recently active\n");
-        recents.iter().for_each(|page| text.push_str(&format!("- {page}\n")));
+    }
+    for (page, title) in recents {
+        text.push_str(&format!("- {page}{}\n", titled(page, title)));
     }
     text.push_str(&format!("\n{FOOTER}\n"));
     // Names and titles are those of files: agents read the digest at the start of a conversation.

@@ -185,7 +185,7 @@ fn digest_has_the_shape_of_the_specification() {
          mind-map, mind-map mind-map, area mind-map, ui, mind-map web, web, web ui, area, foo area, foo\n\
          \n## Areas\n- foo (2) — foo/index: \"Foo Area\"\n- bar (1)\n\
          \n## Recently active\n- foo/one\n- flat\n\
-         \nFull skill: SKILL.md. Use `get_wiki_digest` for the live version.\n"
+         \n`muninn wiki digest` shows the live version.\n"
     );
     assert_eq!((digest.page_count, digest.areas.len()), (4, 2));
 }
@@ -198,7 +198,7 @@ fn digest_is_trimmed_from_the_recents_then_the_terms_and_never_the_footer() {
     let mut before = whole;
     for most in sizes.take_while(|most| *most > 0) {
         let text = digest(folder.path(), &["foo/index", "bar/x"], most).markdown;
-        assert!(text.ends_with("for the live version.\n"));
+        assert!(text.ends_with("shows the live version.\n"));
         let has = |text: &str, part: &str| text.contains(part);
         assert!(!has(&text, "## Recently") || has(&text, "alpha beta, "), "terms go after the pages: {text}");
         assert!(text.len() <= before.len());
@@ -207,7 +207,7 @@ fn digest_is_trimmed_from_the_recents_then_the_terms_and_never_the_footer() {
         }
         before = text;
     }
-    let narrow = digest(folder.path(), &["foo/index"], 185).markdown;
+    let narrow = digest(folder.path(), &["foo/index"], 164).markdown;
     assert!(narrow.contains("- foo (1)") && !narrow.contains("About"), "areas stay: {narrow}");
 }
 

@@ -5,6 +5,7 @@
 //! strings instead of parts for plain text, one system message, alternating speakers.
 
 mod calls;
+mod capabilities;
 mod read_answer;
 mod read_message;
 mod read_request;

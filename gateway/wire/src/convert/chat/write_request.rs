@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, OutputShape, Reasoning, Request, Tool, ToolChoice};
 use super::super::{NameRule, ToolNames, empty_schema};
+use super::capabilities::Capabilities;
 use super::write_message::{self, Message};
 
 #[derive(Serialize)]
@@ -19,9 +20,12 @@ struct Body<'r> {
     tool_choice: Option<Choice<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
-    /// `max_tokens`, because older servers ignore `max_completion_tokens`.
+    /// Older servers ignore `max_completion_tokens`.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<&'r RawValue>,
+    /// The newer models of OpenAI refuse `max_tokens`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<&'r RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<&'r RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,20 +113,35 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
     if request.metadata.is_some() {
         dropped.add("metadata");
     }
+    let model = Capabilities::of(&request.model);
+    let sampling = &request.sampling;
+    for (name, is_set, is_refused) in [
+        ("temperature", sampling.temperature.is_some(), model.reasons),
+        ("top_p", sampling.top_p.is_some(), model.reasons),
+        ("top_k", sampling.top_k.is_some(), model.is_openai),
+        ("presence_penalty", sampling.presence_penalty.is_some(), model.reasons),
+        ("frequency_penalty", sampling.frequency_penalty.is_some(), model.reasons),
+        ("stop", !sampling.stop.is_empty(), model.reasons),
+    ] {
+        if is_set && is_refused {
+            dropped.add(name);
+        }
+    }
     let body = Body {
         model: &request.model,
         messages: write_message::messages(request, dropped, names),
         tools,
         tool_choice: request.tool_choice.as_ref().map(|choice| tool_choice(choice, names)),
         parallel_tool_calls: request.parallel_tool_calls,
-        max_tokens: request.sampling.max_tokens,
-        temperature: request.sampling.temperature,
-        top_p: request.sampling.top_p,
-        top_k: request.sampling.top_k,
-        seed: request.sampling.seed,
-        presence_penalty: request.sampling.presence_penalty,
-        frequency_penalty: request.sampling.frequency_penalty,
-        stop: &request.sampling.stop,
+        max_tokens: sampling.max_tokens.filter(|_| !model.is_openai),
+        max_completion_tokens: sampling.max_tokens.filter(|_| model.is_openai),
+        temperature: sampling.temperature.filter(|_| !model.reasons),
+        top_p: sampling.top_p.filter(|_| !model.reasons),
+        top_k: sampling.top_k.filter(|_| !model.is_openai),
+        seed: sampling.seed,
+        presence_penalty: sampling.presence_penalty.filter(|_| !model.reasons),
+        frequency_penalty: sampling.frequency_penalty.filter(|_| !model.reasons),
+        stop: if model.reasons { &[] } else { &sampling.stop },
         response_format: request.output.as_ref().map(format),
         reasoning_effort: effort(&request.reasoning, dropped),
         verbosity: request.verbosity.as_deref(),

@@ -24,6 +24,10 @@ const BILLING: &str = "x-anthropic-billing-header:";
 pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) -> Result<Request<'a>, ConvertError> {
     let list = Conversation::list(body.conversation, "messages")?;
     let members = &body.members;
+    // The conversation before the messages is at the vendor.
+    if members.object("thread").string("type").as_deref() == Some("continue") {
+        return Err(ConvertError::HeldElsewhere { field: "thread", format: "messages" });
+    }
     let mut messages = Vec::with_capacity(list.len() + 1);
     messages.extend(system(members.present("system"), dropped));
     for (index, element) in list.into_iter().enumerate() {
@@ -226,6 +230,18 @@ mod tests {
         let request = read_request(Body::of(body, "messages").unwrap(), &mut dropped).unwrap();
         let dropped = dropped.iter().map(|(name, _)| name.to_owned()).collect();
         (request, dropped)
+    }
+
+    #[test]
+    fn a_thread_at_the_vendor_is_refused() {
+        let body =
+            |thread: &str| format!(r#"{{"model":"m","thread":{thread},"messages":[{{"role":"user","content":"a"}}]}}"#);
+        let read = |body: &str| read_request(Body::of(body, "messages").unwrap(), &mut Dropped::default()).map(drop);
+        let refused = ConvertError::HeldElsewhere { field: "thread", format: "messages" };
+        assert_eq!(read(&body(r#"{"type":"continue","id":"t"}"#)), Err(refused));
+        for thread in ["null", "{}", r#"{"type":"new"}"#] {
+            assert_eq!(read(&body(thread)), Ok(()), "{thread}");
+        }
     }
 
     /// The texts of a message's parts.

@@ -266,6 +266,9 @@ fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
         Element::Object(members) => members,
     };
     let kind = members.string("type").unwrap_or_default();
+    if members.present("prompt_cache_breakpoint").is_some() {
+        dropped.add("input.prompt_cache_breakpoint");
+    }
     let text_key = match &*kind {
         "input_text" | "output_text" | "text" | "summary_text" | "" => Some("text"),
         "refusal" => Some("refusal"),

@@ -25,6 +25,52 @@ fn reminders_are_files_that_the_other_program_reads_and_does_not_run() {
 }
 
 #[test]
+fn a_time_may_be_so_much_from_now() {
+    let place = Place::new();
+    let personal = place.open();
+    for (time, expected) in
+        [("+1m", "12:01"), ("+90m", "13:30"), ("+1h30m", "13:30"), (" +2h ", "14:00"), ("+90s", "12:01")]
+    {
+        let made = remind(&personal, reminder("soon", ReminderKind::Once, time)).unwrap();
+        assert_eq!(made.datetime.unwrap()[11..16], *expected, "{time}");
+        personal.remove_reminder("soon").unwrap();
+    }
+    for time in ["+", "+x", "+-5m", "+9999999999d"] {
+        let refused = remind(&personal, reminder("soon", ReminderKind::Once, time)).unwrap_err().to_string();
+        assert!(refused.contains("no duration") || refused.contains("in the past"), "{time}: {refused}");
+    }
+}
+
+#[test]
+fn expressions_are_refused_in_our_words() {
+    let place = Place::new();
+    let personal = place.open();
+    for (expression, expected) in [
+        ("*/90 * * * *", "a step of 90 is longer than the field minute, which has 60 values"),
+        ("*/60 * * * *", "a step of 60"),
+        ("0-10/90 * * * *", "a step of 90"),
+        ("0 */25 * * *", "a step of 25 is longer than the field hour, which has 24 values"),
+        ("0 0 */32 * *", "the field day of the month"),
+        ("0 0 * */13 *", "the field month"),
+        ("0 0 * * */8", "the field day of the week"),
+        ("0 9 * *", "it has 4 fields; five are expected: minute, hour, day of the month, month, day of the week"),
+        ("0 9 * * * *", "it has 6 fields"),
+        ("61 9 * * *", "`61` is no minute"),
+        ("0 x * * *", "`x` is no hour"),
+        ("0 9 * * 9", "`9` is no day of the week"),
+        ("@fortnightly", "there is no such nickname"),
+        ("", "it has 0 fields"),
+    ] {
+        let refused = remind(&personal, reminder("a", ReminderKind::Cron, expression)).unwrap_err().to_string();
+        assert!(refused.contains(expected), "{expression}: {refused}");
+    }
+    for expression in ["*/59 * * * *", "0 */23 * * *", "0,30 9-17/2 * * 1-5", "@daily"] {
+        remind(&personal, reminder("a", ReminderKind::Cron, expression)).unwrap();
+        personal.remove_reminder("a").unwrap();
+    }
+}
+
+#[test]
 fn reminders_of_the_other_program_are_read_and_damaged_ones_reported() {
     let place = Place::new();
     let theirs = json!({"id": "standup", "type": "cron", "expression": "30 8 * * 1-5", "description": "Weekday mornings",

@@ -41,6 +41,36 @@ fn settings_keep_the_clients_text() {
 }
 
 #[test]
+fn models_of_openai_get_what_they_take() {
+    let sent = |model: &str| {
+        let body = format!(
+            r#"{{"model":"{model}","max_tokens":100,"temperature":0.5,"top_p":0.9,"top_k":20,"stop_sequences":["x"],
+            "messages":[{{"role":"user","content":"a"}}]}}"#
+        );
+        let converted = request(WireFormat::Messages, WireFormat::Chat, &body).unwrap();
+        let body: Value = serde_json::from_str(&converted.body).unwrap();
+        let names = ["max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "stop"];
+        let kept: Vec<_> = names.into_iter().filter(|name| body.get(*name).is_some()).collect();
+        let dropped: Vec<_> = converted.dropped.iter().map(|(name, _)| name.to_owned()).collect();
+        (kept.join(" "), dropped.join(" "))
+    };
+    for (model, kept, dropped) in [
+        ("qwen3-coder", "max_tokens temperature top_p top_k stop", ""),
+        ("gpt-4o", "max_completion_tokens temperature top_p stop", "top_k"),
+        ("gpt-5.1", "max_completion_tokens", "temperature top_p top_k stop"),
+        ("o3", "max_completion_tokens", "temperature top_p top_k stop"),
+    ] {
+        let (is_kept, is_dropped) = sent(model);
+        assert_eq!(is_kept, kept, "{model}");
+        let mut names: Vec<_> = is_dropped.split(' ').collect();
+        let mut expected: Vec<_> = dropped.split(' ').collect();
+        names.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(names, expected, "{model}");
+    }
+}
+
+#[test]
 fn invalid_requests_are_refused() {
     for body in [r#"{"model":"m"}"#, r#"{"messages":{}}"#, r#"{"messages":["hi"]}"#] {
         let read = Body::of(body, "messages").unwrap();

@@ -51,6 +51,9 @@ fn state_held_by_the_vendor_is_refused() {
         (r#""background":true"#, "background"),
         (r#""input":[{"type":"item_reference","id":"msg_1"}]"#, "input.item_reference"),
         (r#""input":[{"type":"compaction","encrypted_content":"gAAA"}]"#, "input.compaction"),
+        (r#""input":[{"type":"compaction_summary","encrypted_content":"gAAA"}]"#, "input.compaction"),
+        (r#""input":[{"role":"user","content":"a"},{"type":"compaction_trigger"}]"#, "input.compaction"),
+        (r#""input":[{"type":"context_compaction","encrypted_content":"gAAA"}]"#, "input.context_compaction"),
     ];
     for (member, field) in cases {
         let body = format!(r#"{{"model":"m","input":"x",{member}}}"#);
@@ -62,4 +65,25 @@ fn state_held_by_the_vendor_is_refused() {
     }
     let body = r#"{"model":"m","input":"x","previous_response_id":null,"background":false,"prompt":null}"#;
     assert_eq!(request(body).unwrap().dropped, Dropped::default());
+}
+
+#[test]
+fn what_the_vendor_added_in_2026_is_named() {
+    let body = r#"{"model":"m","context_management":[{"type":"compaction","compact_threshold":200000}],
+        "prompt_cache_options":{"mode":"explicit","ttl":"30m"},"prompt_cache_retention":"24h","moderation":{"a":1},
+        "access_programs":["x"],"background_options":{"a":1},"input":[{"role":"user","content":[
+        {"type":"input_text","text":"a","prompt_cache_breakpoint":{"mode":"explicit"}}]}]}"#;
+    let converted = request(body).unwrap();
+    let named: Vec<&str> = converted.dropped.iter().map(|(name, _)| name).collect();
+    for name in [
+        "context_management",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "moderation",
+        "access_programs",
+        "background_options",
+        "input.prompt_cache_breakpoint",
+    ] {
+        assert!(named.contains(&name), "{name}: {named:?}");
+    }
 }
