@@ -18,7 +18,7 @@ pub enum SseError {
     /// An event is not UTF-8.
     #[error("it is not UTF-8")]
     NotUtf8,
-    /// An event is longer than [`LONGEST`].
+    /// An event is longer than `LONGEST`.
     #[error("one of its events is longer than {} MB", LONGEST >> 20)]
     TooLong,
 }
