@@ -17,6 +17,7 @@ use muninn_core::{
     Settings, SummarizerChoice,
 };
 use muninn_ledger::{Outcome, Receipt};
+use muninn_session::conversation_name;
 use muninn_wire::answer::Answer;
 use muninn_wire::convert::AnswerContext;
 use muninn_wire::convert::answer::Usage;
@@ -325,10 +326,9 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
     if has_suffix {
         muninn_core::rename_candidates(&mut candidates, plain);
     }
-    let identity = muninn_session::identify(client, &prompt);
     let mut life = CacheLife::asked(&body);
     let (mut conversation, mut placement) = (None, None);
-    if let Some(name) = identity.conversation() {
+    if let Some(name) = conversation_name(client, &prompt) {
         let found = settings.router.conversation(caller.name(), &name, plain);
         if candidates.len() > 1 && !found.is_known() {
             restore_place(app, &found, (&name, life), &receipt, &candidates).await;

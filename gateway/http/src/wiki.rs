@@ -13,6 +13,7 @@ use muninn_backend::access::{Caller, Door};
 use muninn_core::{Wiki, Workspace};
 use muninn_notebooks::wiki::{PageChange, PagePath, WikiError};
 use muninn_text::redact;
+use muninn_wire::lenient;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -215,7 +216,8 @@ struct WrittenPage {
 }
 
 fn parsed<T: for<'de> Deserialize<'de>>(body: &[u8]) -> Result<T, Refusal> {
-    serde_json::from_slice(body).map_err(|error| Refusal::Malformed(format!("the body: {error}")))
+    let text = lenient(body).map_err(|error| Refusal::Malformed(format!("the body: {error}")))?;
+    serde_json::from_str(&text).map_err(|error| Refusal::Malformed(format!("the body: {error}")))
 }
 
 /// The body of a change of a page.

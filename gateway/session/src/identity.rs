@@ -48,11 +48,6 @@ impl Identity<'_> {
     pub fn derived(&self) -> Option<DerivedId> {
         DerivedId::of(self.prompt)
     }
-
-    /// The name of the conversation: the client's session, or the derived id.
-    pub fn conversation(&self) -> Option<String> {
-        self.session.clone().or_else(|| Some(self.derived()?.to_string()))
-    }
 }
 
 /// Reads a request's identity from its headers and body. The identity is not trusted to grant access.
@@ -65,6 +60,11 @@ pub fn identify<'a>(headers: &HeaderMap, prompt: &'a Prompt<'a>) -> Identity<'a>
         claimed_directories: claimed_directories(headers, prompt),
         prompt,
     }
+}
+
+/// The name of the conversation: the client's session, or the derived id; `None` without a human turn.
+pub fn conversation_name(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<String> {
+    session_id(headers, prompt).or_else(|| Some(DerivedId::of(prompt)?.to_string()))
 }
 
 /// The client's session id, `None` if it sends none.

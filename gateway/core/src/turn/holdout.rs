@@ -11,7 +11,8 @@ pub(super) fn trial(share: f64, prompt: &Prompt<'_>, identity: &Identity<'_>, re
     if share <= 0.0 {
         return None;
     }
-    let conversation = identity.conversation()?;
+    let derived = || Some(identity.derived()?.to_string());
+    let conversation = identity.session.clone().or_else(derived)?;
     let parts = prompt.messages.iter().flat_map(|message| &message.tools);
     let calls = parts.filter(|part| matches!(part, ToolPart::Result { .. })).count();
     Some(Trial {
