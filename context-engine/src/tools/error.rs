@@ -33,7 +33,7 @@ pub enum ToolError {
     WrongType {
         /// The argument.
         name: String,
-        /// What it takes.
+        /// The kind of values that the argument takes.
         expected: &'static str,
     },
     /// An argument has the wrong type.

@@ -76,7 +76,7 @@ impl Conversation {
         kept.get(&self.id).filter(|place| place.lives(now)).map(|place| place.life)
     }
 
-    /// Whether it was kept anywhere, even if its cache lives no longer.
+    /// Whether the map has a place for it, even one whose cache lives no longer.
     pub fn is_known(&self) -> bool {
         self.places.kept.lock().contains_key(&self.id)
     }
@@ -173,7 +173,7 @@ mod tests {
             assert_eq!(first(&order).0, if expected == Placement::Kept { "two" } else { "one" });
             assert_eq!(order.len(), 3);
         }
-        // What the usage says counts from the last use.
+        // The life that an answer reports begins at the last use.
         conversation.note_life(CacheLife::Hour);
         let later = start + Duration::from_mins(59);
         assert_eq!(conversation.life(later), Some(CacheLife::Hour));

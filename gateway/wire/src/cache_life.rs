@@ -108,4 +108,28 @@ mod tests {
             assert_eq!(CacheLife::asked(body.as_bytes()), CacheLife::FiveMinutes, "{body}");
         }
     }
+
+    #[test]
+    fn an_answer_reports_the_life_of_what_it_wrote() {
+        let reported = |usage: &str| {
+            let mut watch = crate::UsageWatch::default();
+            watch.push(format!(r#"{{"usage":{usage}}}"#).as_bytes());
+            CacheLife::reported(&watch.usage())
+        };
+        let written = |hour: u64| {
+            format!(
+                r#"{{"input_tokens":1,"cache_creation_input_tokens":9,"cache_creation":{{"ephemeral_5m_input_tokens":{},"ephemeral_1h_input_tokens":{hour}}}}}"#,
+                9 - hour
+            )
+        };
+        assert_eq!(reported(&written(9)), Some(CacheLife::Hour));
+        assert_eq!(reported(&written(0)), Some(CacheLife::FiveMinutes));
+        for silent in [
+            r#"{"input_tokens":1}"#,
+            r#"{"input_tokens":1,"cache_creation_input_tokens":9}"#,
+            r#"{"input_tokens":1,"cache_creation_input_tokens":0,"cache_creation":{"ephemeral_1h_input_tokens":0}}"#,
+        ] {
+            assert_eq!(reported(silent), None, "{silent}");
+        }
+    }
 }
