@@ -109,11 +109,15 @@ def judge_side(checks, label, seen):
         known |= set(found)
 
 
-def judge_upgrade(checks, label, seen):
-    """The WebSocket was refused at once, and the client went on without."""
-    found = [e for e in seen.exchanges if "upgrade" in e.request.headers.get("connection", "").lower()]
-    checks.check(f"{label}: the client asked for a WebSocket", found)
-    checks.equal(f"{label}: answered 426", {exchange.status for exchange in found}, {426})
+def judge_websocket(checks, label, seen):
+    """Every request went over a WebSocket, the results of tools on the connection of their call."""
+    upgrades = [e for e in seen.exchanges if e.request.method == "GET" and "upgrade" in e.request.headers]
+    checks.check(f"{label}: the client asked for a WebSocket", upgrades)
+    checks.equal(f"{label}: and got it", {exchange.status for exchange in upgrades}, {101})
+    over = [e for e in seen.main_exchanges if "sec-websocket-key" in e.request.headers]
+    checks.equal(f"{label}: nothing went over HTTP", len(over), len(seen.main_exchanges))
+    checks.check(f"{label}: fewer connections than requests", len(upgrades) < len(over), (len(upgrades), len(over)))
+    judge_tool(checks, label, seen)
 
 
 def judge_silence(checks, label, seen):
@@ -150,7 +154,8 @@ SCENARIOS = {
     "overflow, llama.cpp": Scenario(overflow("overflow:llama.cpp"), fails=lambda _: True, extra=judge_overflow_wording),
     "overflow, vendor": Scenario(overflow("overflow"), fails=lambda _: True, extra=judge_overflow_wording),
     "side request": Scenario(lambda *_: says(2), prompts=2, compacts=True, extra=judge_side, options={"side": True}),
-    "websocket": Scenario(lambda *_: says(), extra=judge_upgrade, options={"websockets": True}),
+    "websocket": Scenario(lambda client, root, _: [Call(*client.tool(root)), *says(2)], prompts=2, extra=judge_websocket,
+                          options={"websockets": True}),
     "silence": Scenario(lambda *_: [Silence(SILENT_SECONDS, ANSWERS[0])], extra=judge_silence),
 }
 

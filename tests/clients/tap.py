@@ -8,6 +8,8 @@ import bisect
 import contextlib
 import dataclasses
 import io
+import json
+import re
 import socket
 import threading
 import time
@@ -106,7 +108,11 @@ def read_exchanges(asked, answered):
         if request is None:
             return
         request.at = asked.time_at(offset)
-        yield Exchange(request, *read_answer(answers, request.method))
+        exchange = Exchange(request, *read_answer(answers, request.method))
+        yield exchange
+        if exchange.status == 101:
+            yield from over_websocket(request, read_frames(requests, asked), read_frames(answers, answered))
+            return
 
 
 def read_answer(answers, method):
@@ -117,7 +123,7 @@ def read_answer(answers, method):
     status, headers = int(line.split()[1]), read_headers(answers)
     if status == 100:
         return read_answer(answers, method)
-    if method == "HEAD" or status in (204, 304):
+    if method == "HEAD" or status in (101, 204, 304):
         return status, headers, b""
     if not {"content-length", "transfer-encoding"} & set(headers):
         return status, headers, answers.read()
@@ -127,3 +133,73 @@ def read_answer(answers, method):
     except ValueError:
         answers.seek(start)
         return status, headers, answers.read()
+
+
+def read_frames(stream, copy):
+    """(time, text) of each text frame of a WebSocket; none of these has an extension."""
+    text = b""
+    while len(head := stream.read(2)) == 2:
+        final, kind, masked, length = head[0] & 0x80, head[0] & 0xF, head[1] & 0x80, head[1] & 0x7F
+        if length >= 126:
+            length = int.from_bytes(stream.read(2 if length == 126 else 8), "big")
+        mask = stream.read(4) if masked else b""
+        data = stream.read(length)
+        if len(data) < length:
+            return
+        if masked:
+            repeated = (mask * (length // 4 + 1))[:length]
+            data = (int.from_bytes(data, "big") ^ int.from_bytes(repeated, "big")).to_bytes(length, "big")
+        if kind in (0, 1):
+            text += data
+            if final:
+                yield copy.time_at(stream.tell() - 1), text.decode()
+                text = b""
+
+
+def members(text):
+    """(name, JSON of the value) of each member of an object, as it is written."""
+    decoder, at = json.JSONDecoder(), text.index("{") + 1
+    blank = re.compile(r"[\s,:]*")
+    while True:
+        at = blank.match(text, at).end()
+        if text[at] == "}":
+            return
+        name, at = json.decoder.scanstring(text, at + 1)
+        start = blank.match(text, at).end()
+        _, at = decoder.raw_decode(text, start)
+        yield name, text[start:at]
+
+
+def items(text):
+    """The items of a list, as they are written."""
+    return text.strip()[1:-1].strip()
+
+
+def over_websocket(upgrade, asked, answered):
+    """Each request over a WebSocket as the one over HTTP that it stands for."""
+    answers, kept = list(answered), {}
+    for at, frame in asked:
+        known = dict(members(frame))
+        if known["type"] != '"response.create"':
+            continue
+        before = kept.get(known.get("previous_response_id"), "")
+        conversation = ",".join(part for part in (before, items(known["input"])) if part)
+        body = "{" + "".join(f'"{name}":{value},' for name, value in members(frame)
+                             if name not in ("type", "previous_response_id", "generate", "input", "stream"))
+        body += f'"stream":true,"input":[{conversation}]}}'
+        of_this = []
+        while answers:
+            of_this.append(dict(members(answers.pop(0)[1])))
+            if of_this[-1]["type"] in ('"response.completed"', '"response.failed"', '"response.incomplete"', '"error"'):
+                break
+        done = [event["item"] for event in of_this if event["type"] == '"response.output_item.done"']
+        if of_this and "response" in of_this[-1]:
+            identifier = json.dumps(json.loads(of_this[-1]["response"])["id"])
+            kept = {identifier: ",".join(part for part in (conversation, *done) if part)}
+        if known.get("generate") == "false":
+            continue
+        metadata = [json.loads(event["headers"]) for event in of_this if event["type"] == '"response.metadata"']
+        request = dataclasses.replace(upgrade, method="POST", body=body.encode())
+        request.at = at
+        status = 200 if of_this and of_this[-1]["type"] == '"response.completed"' else 0
+        yield Exchange(request, status, metadata[0] if metadata else {}, json.dumps(of_this).encode())

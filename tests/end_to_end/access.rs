@@ -6,6 +6,7 @@ mod restricted;
 mod revoked;
 mod stage;
 mod usage;
+mod websocket;
 mod wiki_api;
 
 use std::process::Command;

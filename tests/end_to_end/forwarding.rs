@@ -217,21 +217,6 @@ fn models_of_all_backends_are_listed_with_our_own() {
 }
 
 #[test]
-fn a_websocket_upgrade_is_answered_at_once() {
-    let stage = stage();
-    let headers = [
-        ("Connection", "Upgrade"),
-        ("Upgrade", "websocket"),
-        ("Sec-WebSocket-Version", "13"),
-        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
-    ];
-    let response = stage.gateway.request("GET", "/v1/responses", &headers, b"");
-    assert_eq!(response.status, 426);
-    error_message("/v1/responses", &response);
-    assert!(stage.upstream.requests().is_empty());
-}
-
-#[test]
 fn a_chunked_request_is_read_whole() {
     let stage = stage();
     let mut client = Connection::open(stage.gateway.address);

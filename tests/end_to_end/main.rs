@@ -108,6 +108,7 @@ mod tls;
 mod turns;
 mod two_gateways;
 mod uninvited;
+mod websocket;
 mod wiki;
 mod wiki_changes;
 mod wiki_processes;

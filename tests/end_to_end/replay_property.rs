@@ -28,6 +28,8 @@ use world::World;
 
 const CASES: u32 = 10;
 const STEPS: usize = 180;
+/// The requests that went over a WebSocket, among the kinds of steps.
+const OVER_SOCKETS: &str = "over a WebSocket";
 
 #[derive(Default)]
 struct Totals {
@@ -77,6 +79,7 @@ fn play(steps: &[Step]) -> Result<(Checked, BTreeMap<&'static str, usize>), Stri
     for step in steps {
         run.execute(&mut world, step)?;
     }
+    run.kinds.insert(OVER_SOCKETS, world.sockets);
     Ok((world.oracle.checked, run.kinds))
 }
 
@@ -108,6 +111,7 @@ impl Totals {
         for kind in KINDS {
             assert!(self.kinds.contains_key(kind), "no step of the kind {kind}");
         }
+        assert!(self.kinds[OVER_SOCKETS] > 50, "{:?}", self.kinds);
         assert!(self.checked.replayed > 500, "{:?}", self.checked);
         assert!(self.checked.injected > 200, "{:?}", self.checked);
         assert!(self.checked.pairs > 2_000 && self.checked.pairs_across_sessions > 50, "{:?}", self.checked);

@@ -5,8 +5,10 @@
 
 use std::path::Path;
 
+use muninn_tests::{TestEnv, Upstream};
 use serde_json::{Value, json};
 
+use crate::MUNINN;
 use crate::spans::inserted;
 use crate::stage::{QUESTION, Stage};
 
@@ -154,4 +156,45 @@ fn a_conversation_that_only_looks_like_a_side_request_gets_its_block() {
         let response = stage.ask(target, &[("x-session-id", &session)], &body.to_string());
         assert_eq!(response.outcome(), "injected", "{body}: {}", stage.why(&response));
     }
+}
+
+#[test]
+fn a_vendor_compacts_the_conversation_that_it_was_sent() {
+    let stage = Stage::new();
+    let item = |role: &str, text: &str| json!({"type": "message", "role": role, "content": text});
+    let headers = [("session-id", "s")];
+    let first = json!({"model": "m", "input": [item("user", QUESTION)]}).to_string();
+    assert_eq!(stage.ask("/v1/responses", &headers, &first).outcome(), "injected");
+    let block = inserted(first.as_bytes(), &stage.upstream.last().body);
+    let compaction = |model: &str| {
+        let input = [item("user", QUESTION), item("assistant", "ok"), item("user", QUESTION)];
+        json!({"model": model, "input": input, "instructions": "Be brief."}).to_string()
+    };
+    for target in ["/v1/responses/compact", "/v1//responses/compact/"] {
+        let answer = stage.ask(target, &headers, &compaction("m")).json();
+        assert_eq!(answer["output"][0]["type"], "compaction");
+        let sent = stage.upstream.last();
+        assert_eq!(sent.target, "/v1/responses/compact");
+        assert_eq!(inserted(compaction("m").as_bytes(), &sent.body), block, "what was there, and nothing new");
+    }
+    let metrics = stage.gateway.request("GET", "/metrics", &[], b"").text();
+    assert!(metrics.contains("kind=\"input\"} 11") && metrics.contains("kind=\"output\"} 5"), "{metrics}");
+    // A body that is no conversation is forwarded as it is.
+    for body in [r#"{"model":"m","previous_response_id":"resp_1"}"#, r#"{"model":"m","input":7}"#, "{"] {
+        stage.ask("/v1/responses/compact", &headers, body);
+        assert_eq!(stage.upstream.last().text(), body);
+    }
+}
+
+#[test]
+fn a_backend_of_another_format_does_not_compact() {
+    let env = TestEnv::new(MUNINN);
+    let upstream = Upstream::start();
+    env.write_config(&format!("[[backends]]\nname = \"b\"\nurl = \"{}\"\ndialect = \"anthropic\"\n", upstream.url()));
+    let root = env.repository("demo", &[("a.rs", "fn a() {}\n")]);
+    let gateway = env.serve(&root, &[]);
+    let response = gateway.post("/v1/responses/compact", &[], br#"{"model":"m","input":"hi"}"#);
+    assert_eq!(response.status, 404);
+    assert!(response.text().contains("compact"), "{}", response.text());
+    assert!(upstream.requests().iter().all(|request| request.method != "POST"));
 }

@@ -32,6 +32,7 @@ mod gateway;
 mod git;
 mod golden;
 pub mod http;
+pub mod socket;
 #[cfg(unix)]
 mod terminal;
 mod upstream;

@@ -1,5 +1,5 @@
-//! Forwarding of other API paths, such as embeddings, completions and files: unchanged, to the backend that would get a
-//! conversation with the same model.
+//! Forwarding of other API paths, such as embeddings, completions and files, to the backend that would get a conversation
+//! with the same model. The bodies are unchanged; only the conversation in a compaction gets its earlier blocks again.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use muninn_backend::Target;
 use muninn_backend::access::{Caller, Door, Forbidden};
 use muninn_backend::metrics::ForwardedRequest;
 use muninn_wire::error::ErrorKind;
-use muninn_wire::{Members, Text, WireFormat};
+use muninn_wire::{Members, Prompt, Text, WireFormat};
 
 use super::answer_body::AnswerBody;
 use super::exchange::Exchange;
@@ -22,7 +22,10 @@ use super::refusal_log::Client;
 use super::{Worker, body, gate, reply};
 
 /// The paths whose model is checked; a restricted key may use no others.
-pub(super) const CHECKED_PATHS: [&str; 2] = ["/v1/embeddings", "/v1/completions"];
+pub(super) const CHECKED_PATHS: [&str; 3] = ["/v1/embeddings", "/v1/completions", COMPACTION];
+
+/// The path at which a vendor shortens a conversation.
+const COMPACTION: &str = "/v1/responses/compact";
 
 pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> {
     let door = if request.method() == Method::POST && CHECKED_PATHS.contains(&request.uri().path()) {
@@ -41,11 +44,21 @@ pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> 
         Ok(received) => received.body,
         Err(refusal) => return refusal,
     };
+    let compacts = parts.uri.path() == COMPACTION;
     let asked = {
-        let (caller, length, body) = (caller.clone(), body.len(), body.clone());
-        worker.shared.large.run(length, async move { named_model(&caller, &body) }).await
+        let (worker, caller, body) = (worker.clone(), caller.clone(), body.clone());
+        let (shared, length, headers) = (Arc::clone(&worker.shared), body.len(), parts.headers.clone());
+        let reading = async move {
+            let (model, span) = named_model(&caller, &body)?;
+            let insertions = match Prompt::parse(format, &body) {
+                Ok(prompt) if compacts => muninn_core::replay_only(&worker.app, &caller, &headers, &prompt).await,
+                _ => Vec::new(),
+            };
+            Ok((model, span, insertions))
+        };
+        shared.large.run(length, reading).await
     };
-    let (model, model_span) = match asked {
+    let (model, model_span, insertions) = match asked {
         Ok(Ok(asked)) => asked,
         Ok(Err(forbidden)) => return forbid(&worker, format, &Client::of(&parts), &forbidden),
         Err(error) => {
@@ -67,6 +80,13 @@ pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> 
             return response;
         }
     };
+    if compacts {
+        candidates.retain(|candidate| candidate.format == format);
+        if candidates.is_empty() {
+            let message = format!("no backend of `{model}` speaks the responses format, so none can compact");
+            return reply::error(format, ErrorKind::NotFound, &message);
+        }
+    }
     // Only conversations can be converted, so every candidate gets the request unchanged.
     for candidate in &mut candidates {
         candidate.format = format;
@@ -78,7 +98,7 @@ pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> 
         parts,
         format,
         body: body.clone(),
-        insertions: Vec::new(),
+        insertions,
         model: model_span,
         streamed: false,
         id: String::new(),

@@ -15,6 +15,7 @@ use axum::routing::MethodRouter;
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use http_body::{Frame, SizeHint};
 use muninn_backend::access::{Caller, ClosedDoor, Denied, Door};
+use muninn_wire::WireFormat;
 use muninn_wire::error::ErrorKind;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
@@ -56,7 +57,7 @@ async fn pass(worker: Worker, door: Door, request: Request, next: Next) -> Respo
     // A page of this machine may be a client of the protocol. Pages of other origins were refused before.
     let page = request.headers().get(header::ORIGIN).filter(|_| door == Door::Mcp).cloned();
     let Some(page) = page else {
-        return pass_from(worker, door, request, next).await;
+        return pass_from(&worker, door, request, |request| next.run(request)).await;
     };
     let is_preflight =
         request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
@@ -70,21 +71,40 @@ async fn pass(worker: Worker, door: Door, request: Request, next: Next) -> Respo
         headers.extend(asked.map(|asked| (header::ACCESS_CONTROL_ALLOW_HEADERS, asked)));
         response
     } else {
-        pass_from(worker, door, request, next).await
+        pass_from(&worker, door, request, |request| next.run(request)).await
     };
     response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, page);
     response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
     response
 }
 
-async fn pass_from(worker: Worker, door: Door, request: Request, next: Next) -> Response<Body> {
+/// Answers a request by `next` if its caller may use the door, and for as long as it may.
+pub(super) async fn pass_from<Answering>(
+    worker: &Worker,
+    door: Door,
+    request: Request,
+    next: impl FnOnce(Request) -> Answering,
+) -> Response<Body>
+where
+    Answering: Future<Output = Response<Body>>,
+{
     let caller = Caller::of(request.extensions());
-    if let Err(closed) = enter(&worker, &caller, door).await {
-        return refuse(&worker, request, &closed).await;
+    if is_upgrade(&request) {
+        // Each request over the WebSocket is counted by itself. A client that gets another status repeats the upgrade, or
+        // gives up; after this one it asks over HTTP, and is told the reason.
+        return match caller.may(door) {
+            Ok(()) => next(request).await,
+            Err(closed) => {
+                reply::error(WireFormat::of_path(request.uri().path()), ErrorKind::UpgradeRefused, &closed.to_string())
+            }
+        };
+    }
+    if let Err(closed) = enter(worker, &caller, door).await {
+        return refuse(worker, request, &closed).await;
     }
     // A request that the gateway itself refuses does not use up a limit.
     let next = async |request| {
-        let response: Response<Body> = next.run(request).await;
+        let response: Response<Body> = next(request).await;
         if response.extensions().get::<reply::Refused>().is_some() {
             caller.take_back(&*worker.app.counters);
         }
@@ -101,8 +121,14 @@ async fn pass_from(worker: Worker, door: Door, request: Request, next: Next) -> 
             Door::Mcp => response.map(|body| Body::new(UntilRevoked::new(body, revoked))),
             _ => response,
         },
-        () = revoked.cancelled() => denial(&worker, &client, uri.path(), &Denied::Revoked.into()),
+        () = revoked.cancelled() => denial(worker, &client, uri.path(), &Denied::Revoked.into()),
     }
+}
+
+/// Whether the request asks for a WebSocket.
+pub(super) fn is_upgrade(request: &Request) -> bool {
+    let asked = request.headers().get(header::UPGRADE);
+    request.method() == Method::GET && asked.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }
 
 /// Checks whether a caller may use a door, and counts its request.

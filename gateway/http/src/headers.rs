@@ -22,7 +22,7 @@ const HOP_BY_HOP: [HeaderName; 10] = [
 ];
 
 /// Removes the hop-by-hop headers: the fixed names, and those that `connection` lists.
-fn drop_hop_by_hop(headers: &mut HeaderMap) {
+pub(super) fn drop_hop_by_hop(headers: &mut HeaderMap) {
     let listed: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)
         .iter()

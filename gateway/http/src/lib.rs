@@ -28,6 +28,7 @@ mod refusal;
 mod refusal_log;
 mod reply;
 mod routes;
+mod websocket;
 mod wiki;
 mod worker;
 

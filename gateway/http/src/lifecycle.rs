@@ -6,6 +6,7 @@
 
 use std::net::{SocketAddr, TcpListener, TcpStream as StdStream};
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -15,7 +16,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use muninn_backend::Transport;
 use muninn_backend::access::Peer;
@@ -94,6 +94,7 @@ impl Server {
                 shared: Arc::clone(&shared),
                 transport: Transport::new(connect_timeout)?,
                 bookkeeping: TaskTracker::new(),
+                sockets: TaskTracker::new(),
             };
             let (queue, connections) = unbounded_channel();
             queues.push(queue);
@@ -188,9 +189,9 @@ async fn work(
     stop: CancellationToken,
 ) {
     let limits = worker.app.settings().config.limits.clone();
-    let (bookkeeping, app) = (worker.bookkeeping.clone(), Arc::clone(&worker.app));
+    let (bookkeeping, sockets, app) = (worker.bookkeeping.clone(), worker.sockets.clone(), Arc::clone(&worker.app));
     let service = TowerToHyperService::new(routes::service(worker, mounts));
-    let graceful = GracefulShutdown::new();
+    let open = TaskTracker::new();
     loop {
         let stream = tokio::select! {
             stream = connections.recv() => stream,
@@ -214,17 +215,32 @@ async fn work(
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.header_timeout)
-            .serve_connection(TokioIo::new(stream), service);
-        let connection = graceful.watch(connection);
-        tokio::spawn(async move {
-            if let Err(error) = connection.await {
+            .serve_connection(TokioIo::new(stream), service)
+            .with_upgrades();
+        let stop = stop.clone();
+        open.spawn(async move {
+            let mut connection = pin!(connection);
+            let ended = tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = stop.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(error) = ended {
                 tracing::debug!(%error, "a connection ended early");
             }
         });
     }
     // No request waits for background explorations.
     app.explorations.close();
-    let drained = tokio::time::timeout(limits.drain_timeout, graceful.shutdown()).await;
+    let ended = async {
+        for tasks in [open, sockets] {
+            tasks.close();
+            tasks.wait().await;
+        }
+    };
+    let drained = tokio::time::timeout(limits.drain_timeout, ended).await;
     if drained.is_err() {
         tracing::warn!("open requests were cut off after {} s", limits.drain_timeout.as_secs());
     }

@@ -9,11 +9,12 @@ use http::uri::PathAndQuery;
 use muninn_backend::percent;
 
 /// The paths that are handled here, or checked before they are forwarded.
-const KNOWN: [&str; 11] = [
+const KNOWN: [&str; 12] = [
     "/v1/chat/completions",
     "/v1/messages",
     "/v1/messages/count_tokens",
     "/v1/responses",
+    "/v1/responses/compact",
     "/v1/responses/input_tokens",
     "/v1/models",
     "/v1/embeddings",

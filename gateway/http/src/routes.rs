@@ -16,7 +16,7 @@ use super::converse::converse;
 use super::count::count_tokens;
 use super::forward::{CHECKED_PATHS, forward};
 use super::gate::{self, ELSEWHERE, Route};
-use super::{Mount, Worker, reply, wiki};
+use super::{Mount, Worker, reply, websocket, wiki};
 
 /// The whole service.
 pub(super) fn service(worker: Worker, mounts: Vec<Mount>) -> axum::Router {
@@ -71,14 +71,11 @@ fn routes() -> Vec<Route> {
 }
 
 async fn conversation(worker: Worker, format: WireFormat, request: Request) -> Response<Body> {
-    let upgrade =
-        request.headers().get(header::UPGRADE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"));
-    if upgrade {
-        return reply::error(
-            format,
-            ErrorKind::UpgradeRefused,
-            "WebSockets are not supported; use POST with `stream: true`",
-        );
+    if gate::is_upgrade(&request) {
+        return match format {
+            WireFormat::Responses => websocket::open(worker, request).await,
+            _ => reply::error(format, ErrorKind::UpgradeRefused, "only /v1/responses is served over a WebSocket"),
+        };
     }
     if request.method() != Method::POST {
         return forward(worker, request).await;

@@ -17,6 +17,8 @@ pub(super) struct Shared {
     pub(super) refusals: RefusalLog,
     /// The memory of all request bodies.
     pub(super) body_memory: Arc<BodyMemory>,
+    /// What open WebSockets keep.
+    pub(super) socket_memory: Arc<BodyMemory>,
     /// The threads for work on large bodies.
     pub(super) large: LargeBodies,
 }
@@ -29,4 +31,6 @@ pub(super) struct Worker {
     pub(super) transport: Transport,
     /// The remaining work of answered requests; a worker waits for it before it ends.
     pub(super) bookkeeping: TaskTracker,
+    /// The open WebSockets.
+    pub(super) sockets: TaskTracker,
 }

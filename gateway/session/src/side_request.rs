@@ -6,7 +6,7 @@
 //! quote the same text elsewhere in a question.
 
 use http::HeaderMap;
-use muninn_wire::{BlockKind, Element, Prompt, Role};
+use muninn_wire::{BlockKind, Element, Members, Prompt, Role};
 
 use super::identity::is_subagent;
 
@@ -33,7 +33,7 @@ struct Request<'a> {
     last_text: String,
 }
 
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     Rule {
         name: "subagent",
         // A model wrote its opening text, and its session id may be the main agent's.
@@ -90,6 +90,18 @@ const RULES: [Rule; 14] = [
     Rule {
         name: "compaction (codex)",
         matches: |request| !request.prompt.has_tools() && request.last_text_opens_with("CONTEXT CHECKPOINT COMPACTION"),
+    },
+    Rule {
+        name: "compaction (vendor)",
+        // The item asks the vendor for a summary instead of an answer, and is the last one.
+        matches: |request| {
+            let body = request.prompt.body;
+            body.contains("\"compaction_trigger\"")
+                && {
+                    let items = Members::of(body.trim()).map(|members| members.elements("input")).unwrap_or_default();
+                    matches!(items.last(), Some(Element::Object(item)) if item.string("type").as_deref() == Some("compaction_trigger"))
+                }
+        },
     },
     Rule {
         name: "compaction (opencode)",

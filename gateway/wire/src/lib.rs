@@ -29,6 +29,7 @@ mod end_watch;
 pub mod error;
 pub mod failure;
 mod format;
+pub mod frames;
 mod insertion;
 mod lenient;
 mod message;

@@ -269,6 +269,7 @@ impl Stage {
                 | "/v1/embeddings"
                 | "/v1/completions"
                 | "/v1/messages/count_tokens"
+                | "/v1/responses/compact"
                 | "/v1/responses/input_tokens" => send("POST", way, asked),
                 "/api/wiki/pages/PAGE" if is_change => {
                     send("PUT", "/api/wiki/pages/a", r##"{"content": "# A\n"}"##);

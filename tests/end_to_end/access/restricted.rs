@@ -63,7 +63,7 @@ fn key_restricted_to_models_gets_no_other() {
     for model in ["\"model\":\"mock-2\"", "\"model\":\"mock-1\",\"models\":[\"mock-2\"]"] {
         assert_eq!(count(model), 403, "{model}");
     }
-    for target in ["/v1/embeddings", "/v1/completions"] {
+    for target in ["/v1/embeddings", "/v1/completions", "/v1/responses/compact"] {
         assert_eq!(shared.post(target, &shared.ben, r#"{"model":"mock-1"}"#).status, 200, "{target}");
         for body in [r#"{"model":"mock-2"}"#, "{}", "", "[", r#"{"model":"mock-1","models":["mock-2"]}"#] {
             assert_eq!(shared.post(target, &shared.ben, body).status, 403, "{target} {body}");

@@ -124,10 +124,13 @@ pub(super) struct Request {
     pub path: &'static str,
     pub headers: Vec<(&'static str, String)>,
     pub body: String,
+    /// The frames of the request over a WebSocket, if it is sent over one. Together they stand for `body`.
+    pub frames: Vec<String>,
 }
 
 /// Renders a conversation as a request.
 pub(super) fn render(conversation: &Conversation, style: Style) -> Request {
+    let number = style.0;
     let mut style = style;
     let mut body = match conversation.format {
         Format::Messages => messages(conversation, &mut style),
@@ -141,8 +144,37 @@ pub(super) fn render(conversation: &Conversation, style: Style) -> Request {
         body["tools"] = json!([{"name": "read", "type": "function"}]);
     }
     let headers = name_session(conversation, &mut style, &mut body);
-    let body = if style.choose(4) == 3 { serde_json::to_string_pretty(&body).unwrap() } else { body.to_string() };
-    Request { path: conversation.format.path(), headers, body }
+    let text = if style.choose(4) == 3 { serde_json::to_string_pretty(&body).unwrap() } else { body.to_string() };
+    let path = conversation.format.path();
+    if conversation.format != Format::Responses || number.is_multiple_of(2) {
+        return Request { path, headers, body: text, frames: Vec::new() };
+    }
+    let (frames, body) = framed(&body, number as usize / 2);
+    Request { path, headers, body, frames }
+}
+
+/// A request as frames, of which the first sends a number of its items, and the body that the gateway makes of them.
+fn framed(body: &Value, number: usize) -> (Vec<String>, String) {
+    let members: Vec<String> = body
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(name, _)| !matches!(&***name, "input" | "stream"))
+        .map(|(name, value)| format!("{}:{value}", json!(name)))
+        .collect();
+    let members = members.join(",");
+    let items = match &body["input"] {
+        Value::Array(items) => items.clone(),
+        text => vec![json!({"type": "message", "role": "user", "content": text})],
+    };
+    let listed = |items: &[Value]| items.iter().map(Value::to_string).collect::<Vec<_>>().join(",");
+    let (known, new) = items.split_at(number % (items.len() + 1));
+    let frame = |more: &str, items: &[Value]| {
+        format!(r#"{{"type":"response.create",{members},"stream":true,{more}"input":[{}]}}"#, listed(items))
+    };
+    let frames = vec![frame(r#""generate":false,"#, known), frame(r#""previous_response_id":"KNOWN","#, new)];
+    // The text of an input is written as the gateway writes it.
+    (frames, format!(r#"{{{members},"stream":true,"input":[{}]}}"#, listed(&items)))
 }
 
 fn name_session(conversation: &Conversation, style: &mut Style, body: &mut Value) -> Vec<(&'static str, String)> {

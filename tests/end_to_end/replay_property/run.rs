@@ -54,10 +54,10 @@ impl Run {
 
     /// Executes a step of an existing conversation.
     fn change_conversation(&mut self, world: &mut World, step: &Step, name: &str) -> Result<(), String> {
-        if self.conversations.is_empty() {
-            self.execute(world, &Step::first())?;
-        }
         let (which, style) = step.conversation();
+        if self.conversations.is_empty() {
+            self.execute(world, &Step::first(which))?;
+        }
         let (which, style) = (usize::from(which) % self.conversations.len(), Style(style));
         let before = self.conversations[which].clone();
         let mut now = before.clone();

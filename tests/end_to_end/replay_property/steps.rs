@@ -80,8 +80,8 @@ pub(super) const KINDS: [&str; 17] = [
 
 impl Step {
     /// The step that precedes all others if there is no conversation.
-    pub(super) fn first() -> Step {
-        Step::Open { format: 0, named: true, repository: 0, topic: 0, shape: 0, system: false, off: false }
+    pub(super) fn first(format: u8) -> Step {
+        Step::Open { format, named: true, repository: 0, topic: 0, shape: 0, system: false, off: false }
     }
 
     /// The number of the step's conversation, and the number of its style.

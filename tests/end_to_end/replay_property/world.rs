@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-use muninn_tests::http::Response;
+use muninn_tests::socket::Socket;
 use muninn_tests::{Gateway, TestEnv, Upstream, answers};
 use parking_lot::Mutex;
 
@@ -66,6 +66,8 @@ pub(super) struct World {
     _upstream: Upstream,
     version: u32,
     steps: usize,
+    /// The number of requests over WebSockets.
+    pub sockets: usize,
 }
 
 impl World {
@@ -98,6 +100,7 @@ impl World {
             _upstream: upstream,
             version: 0,
             steps: 0,
+            sockets: 0,
         }
     }
 
@@ -127,11 +130,11 @@ impl World {
         self.gateway(conversation.repository);
         let lock = options.locked.then(|| self.lock(style.0 % 2 == 1));
         let count = if options.twice { 2 } else { 1 };
-        let responses = self.post(conversation.repository, &request, options, count);
+        let mut outcomes = self.post(conversation.repository, &request, options, count);
+        self.sockets += usize::from(!request.frames.is_empty());
         drop(lock);
         let mut received = std::mem::take(&mut *self.received.lock());
         assert_eq!(received.len(), count, "each request is forwarded once");
-        let mut outcomes: Vec<_> = responses.iter().map(|response| response.outcome().to_owned()).collect();
         // The response whose request created the block is checked first.
         outcomes.sort_by_key(|outcome| !matches!(outcome.as_str(), "injected" | "partial"));
         received.sort();
@@ -153,7 +156,8 @@ impl World {
         Ok(outcomes.remove(0))
     }
 
-    fn post(&self, repository: usize, request: &Request, options: SendOptions, count: usize) -> Vec<Response> {
+    /// Sends a request `count` times at once, and returns the outcomes.
+    fn post(&self, repository: usize, request: &Request, options: SendOptions, count: usize) -> Vec<String> {
         let mut headers: Vec<(&str, &str)> =
             request.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         if options.off {
@@ -163,16 +167,19 @@ impl World {
             headers.push(("x-claude-code-agent-id", "a1"));
         }
         let gateway = self.gateways[repository].as_ref().expect("a gateway runs");
-        let post = || gateway.post(request.path, &headers, request.body.as_bytes());
-        let responses: Vec<_> = std::thread::scope(|scope| {
+        let post = || {
+            if !request.frames.is_empty() {
+                return over_socket(gateway, &headers, &request.frames);
+            }
+            let response = gateway.post(request.path, &headers, request.body.as_bytes());
+            assert_eq!(response.status, 200, "{}", response.text());
+            response.outcome().to_owned()
+        };
+        std::thread::scope(|scope| {
             let others: Vec<_> = (1..count).map(|_| scope.spawn(post)).collect();
             let first = post();
             others.into_iter().map(|other| other.join().unwrap()).chain([first]).collect()
-        });
-        for response in &responses {
-            assert_eq!(response.status, 200, "{}", response.text());
-        }
-        responses
+        })
     }
 
     /// Locks the ledger like a slow writer of another process.
@@ -214,6 +221,21 @@ impl World {
             std::fs::write(self.repositories[repository].join(path), text).unwrap();
         }
     }
+}
+
+/// Sends frames over a WebSocket of their own, each of which continues the response before it, and returns the outcome.
+fn over_socket(gateway: &Gateway, headers: &[(&str, &str)], frames: &[String]) -> String {
+    let mut socket = Socket::open(gateway.address, headers).unwrap();
+    let (mut id, mut outcome) = (String::new(), String::new());
+    for frame in frames {
+        socket.send(frame.replace("KNOWN", &id));
+        let response = socket.response();
+        let last = response.last().unwrap();
+        assert_eq!(last["type"], "response.completed", "{response:?}");
+        id = last["response"]["id"].as_str().unwrap().to_owned();
+        outcome = response[0]["headers"]["x-muninn-context"].as_str().unwrap_or_default().to_owned();
+    }
+    outcome
 }
 
 fn files(repository: usize, version: u32) -> Vec<(String, String)> {

@@ -14,6 +14,10 @@ pub fn ok(request: &Recorded) -> Reply {
         ("POST", "/v1/messages") => Reply::json(200, whole(path)),
         ("POST", "/v1/responses") if wants_stream => events(streamed(path)),
         ("POST", "/v1/responses") => Reply::json(200, whole(path)),
+        ("POST", "/v1/responses/compact") => Reply::json(
+            200,
+            r#"{"id":"resp_2","object":"response.compaction","created_at":1,"output":[{"type":"compaction","id":"cmp_1","encrypted_content":"e"}],"usage":{"input_tokens":5,"output_tokens":2,"total_tokens":7}}"#,
+        ),
         ("POST", "/v1/messages/count_tokens") => Reply::json(200, r#"{"input_tokens":7}"#),
         ("POST", "/v1/embeddings") => Reply::json(
             200,

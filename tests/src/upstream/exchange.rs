@@ -29,6 +29,15 @@ impl Recorded {
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
+
+    /// The body as JSON.
+    ///
+    /// # Panics
+    /// If it is not JSON.
+    #[must_use]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {}", self.text()))
+    }
 }
 
 /// The reply to a request.

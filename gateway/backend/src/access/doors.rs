@@ -111,7 +111,7 @@ const TABLE: [Row; 19] = {
         row(D::Converse, "conversations", [Y, Y, Y, Y, M, Y, N, N]),
         row(D::CountTokens, "token counting", [Y, Y, Y, Y, M, Y, N, N]),
         row(D::ListModels, "the list of models", [Y, Y, Y, Y, M, Y, N, N]),
-        row(D::Complete, "embeddings and completions", [Y, Y, Y, Y, M, Y, N, N]),
+        row(D::Complete, "embeddings, completions and compaction", [Y, Y, Y, Y, M, Y, N, N]),
         row(D::Forward, "other paths of the API, whose requests are not inspected", [Y, Y, Y, Y, N, Y, N, N]),
         row(D::Metrics, "the metrics of all callers", [Y, Y, Y, Y, N, Y, N, N]),
         row(D::ReadWiki, "the wiki", [Y, Y, Y, Y, R, Y, N, N]),
