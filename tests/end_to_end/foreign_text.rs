@@ -217,8 +217,10 @@ fn tools_and_resources_return_no_marker() {
     let listed = client.request("resources/list", &json!({}));
     let resources = listed["result"]["resources"].as_array().unwrap().clone();
     strings(&listed["result"]).iter().for_each(|text| assert_neutral("resources/list", text));
-    assert!(resources.len() > 1, "{listed}");
-    for resource in &resources {
+    assert!(resources.len() > 5, "{listed}");
+    // Muninn's own skills have nothing foreign in them.
+    let is_foreign = |resource: &&Value| !resource["uri"].as_str().unwrap().starts_with("skill://");
+    for resource in resources.iter().filter(is_foreign) {
         let read = client.request("resources/read", &json!({"uri": resource["uri"]}));
         assert!(read["result"]["contents"][0]["text"].as_str().unwrap().contains("evil-page"), "{read}");
         strings(&read["result"]).iter().for_each(|text| assert_neutral("resources/read", text));

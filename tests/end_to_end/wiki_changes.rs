@@ -169,8 +169,10 @@ fn each_page_of_the_chosen_folder_is_a_resource() {
     std::fs::write(root.join("docs/größe/a.md"), "---\na: 1\n---\n# A\n").unwrap();
     let mut client = Client::start(&env, &root, |_| {});
     let listed = client.request("resources/list", &json!({}));
-    assert_eq!(listed["result"]["resources"].as_array().unwrap().len(), 1, "{listed}");
-    let address = listed["result"]["resources"][0]["uri"].clone();
+    let listed = listed["result"]["resources"].as_array().unwrap();
+    let pages: Vec<_> = listed.iter().filter(|page| page["uri"].as_str().unwrap().starts_with("muninn:")).collect();
+    assert_eq!(pages.len(), 1, "{listed:?}");
+    let address = pages[0]["uri"].clone();
     let page = client.request("resources/read", &json!({"uri": address}));
     assert_eq!(page["result"]["contents"][0]["text"], "---\na: 1\n---\n# A\n", "{page}");
     let outside = json!({"uri": "muninn://knowledge/../README.md"});

@@ -1,7 +1,7 @@
 //! The MCP door: the tools, memories and receipts of a repository for clients of the Model Context Protocol.
 //!
 //! `server` handles the protocol's requests with the official SDK, which speaks all revisions. `offer` lists the tools,
-//! `call` waits for one, `resources` and `prompts` are the protocol's other lists. `source` says who answers. `stdio` serves
+//! `call` waits for one, `resources`, `skills` and `prompts` are the protocol's other lists. `source` says who answers. `stdio` serves
 //! one client on the standard streams, `http` all clients of a gateway.
 
 mod call;
@@ -11,6 +11,7 @@ mod offer;
 mod prompts;
 mod resources;
 mod server;
+mod skills;
 mod source;
 mod stdio;
 

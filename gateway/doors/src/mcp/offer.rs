@@ -91,6 +91,7 @@ impl Offer {
             .enable_resources()
             .enable_prompts()
             .enable_completions()
+            .enable_skills()
             .build();
         let server = Implementation::new("muninn", env!("CARGO_PKG_VERSION")).with_title("Muninn");
         Ok(Offer { tools: tools.into(), config: ServerConfig::new(capabilities).with_server_info(server) })

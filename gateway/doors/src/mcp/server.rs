@@ -4,20 +4,23 @@ use http::request::Parts;
 use muninn_core::{ToolReply, ToolRequest, ToolRequestKind};
 use muninn_session::kept_session;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
-    ErrorCode, GetPromptRequestParams, GetPromptResponse, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ServerConfig, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult,
+    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 
 use super::source::Source;
-use super::{Offer, call, prompts, resources};
+use super::{Offer, call, prompts, resources, skills};
 
 /// The name of every client of the older revisions over HTTP: the SDK makes it up.
 const MADE_UP_CLIENT: &str = "rmcp";
+
+/// The milliseconds for which a list that depends on the configuration alone is fresh.
+const FRESH_MS: u64 = 300_000;
 
 /// Serves the requests of one connection; cheap to clone.
 #[derive(Clone)]
@@ -90,7 +93,8 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.offer.definitions()))
+        let tools = ListToolsResult::with_all_items(self.offer.definitions());
+        Ok(tools.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -119,7 +123,10 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         match self.answer(None, ToolRequestKind::ListResources, &context).await {
-            ToolReply::Resources(pages) => Ok(ListResourcesResult::with_all_items(resources::list(pages))),
+            ToolReply::Resources(pages) => {
+                let resources = resources::list(pages).into_iter().chain(skills::resources(&self.offer));
+                Ok(ListResourcesResult::with_all_items(resources.collect()))
+            }
             other => Err(refused(other)),
         }
     }
@@ -137,6 +144,9 @@ impl ServerHandler for McpServer {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        if let Some(contents) = skills::contents(&self.offer, &request.uri) {
+            return Ok(ReadResourceResult::new(vec![contents]).into());
+        }
         let address = request.uri.clone();
         match self.answer(None, ToolRequestKind::ReadResource { address }, &context).await {
             ToolReply::Resource(found) => {
@@ -152,7 +162,26 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Ok(ListPromptsResult::with_all_items(prompts::list()))
+        let prompts = ListPromptsResult::with_all_items(prompts::list());
+        Ok(prompts.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn list_skills(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        let skills = ListSkillsResult::with_all_items(skills::list(&self.offer));
+        Ok(skills.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        let skill = GetSkillResult::new(skills::get(&self.offer, &request.uri)?);
+        Ok(skill.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
     }
 
     async fn get_prompt(
