@@ -454,9 +454,9 @@ fn the_newest_revision_needs_no_handshake() {
     assert!(found["instructions"].as_str().unwrap().contains("find_context"), "{discovered}");
     assert_eq!(found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "muninn", "{discovered}");
     assert_eq!(found["capabilities"]["extensions"]["io.modelcontextprotocol/skills"], json!({}), "{discovered}");
-    for method in [
-        "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "skills/list",
-    ] {
+    for method in
+        ["server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "skills/list"]
+    {
         let (status, answer) = newest(method, json!({}));
         assert_eq!((status, &answer["result"]["resultType"]), (200, &json!("complete")), "{method}: {answer}");
         assert!(answer["result"]["ttlMs"].is_u64() && answer["result"]["cacheScope"].is_string(), "{method}: {answer}");

@@ -68,7 +68,7 @@ impl Refusal {
             Refusal::Failed => StatusCode::INTERNAL_SERVER_ERROR,
             Refusal::Wiki(error) => match error {
                 WikiError::NotAllowed => StatusCode::FORBIDDEN,
-                WikiError::NoFolder(_) | WikiError::NoPage(_) => StatusCode::NOT_FOUND,
+                WikiError::NoFolder(_) | WikiError::NoPage { .. } => StatusCode::NOT_FOUND,
                 WikiError::Exists(_) => StatusCode::CONFLICT,
                 WikiError::Changed { .. } => StatusCode::PRECONDITION_FAILED,
                 WikiError::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,

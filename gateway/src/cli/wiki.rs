@@ -295,7 +295,9 @@ impl From<WikiError> for CliError {
             WikiError::NoFolder(_) => {
                 CliError::new(Exit::NotFound, message).hint("run `muninn init`, or name a folder with `--dir`")
             }
-            WikiError::NoPage(_) => CliError::new(Exit::NotFound, message).hint("`muninn wiki list` lists the pages"),
+            WikiError::NoPage { .. } => {
+                CliError::new(Exit::NotFound, message).hint("`muninn wiki list` lists the pages")
+            }
             WikiError::Path(_) | WikiError::FrontMatterKey(_) => CliError::new(Exit::Usage, message),
             WikiError::Write(error) => error.into(),
             WikiError::Changed { .. } => {

@@ -32,7 +32,7 @@ fn wiki(session: &ToolSession) -> Result<Arc<Wiki>, ToolError> {
 fn error(error: WikiError) -> ToolError {
     let hint = match &error {
         WikiError::NoFolder(_) => Some("run `muninn init` first"),
-        WikiError::NoPage(_) => Some("`search_pages` and `list_pages` name the pages"),
+        WikiError::NoPage { .. } => Some("`search_pages` and `list_pages` name the pages"),
         WikiError::Exists(_) => Some("read it with `get_page`, change it with `update_page`"),
         WikiError::Changed { .. } => Some("read it again with `get_page`, and apply the change to that text"),
         _ => None,

@@ -102,8 +102,8 @@ impl Wiki {
     pub fn show(&self, path: &str) -> Result<PageView, WikiError> {
         let path = PagePath::new(path)?;
         let pages = self.pages();
-        let page = pages.get(&path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
-        let read = self.folder.text(&pages, &path)?;
+        let page = pages.find_named(&path)?;
+        let read = self.folder.text(&pages, &page.path)?;
         let front = FrontMatter::of(&read.text).ok().flatten();
         let modified = jiff::Timestamp::try_from(page.modified).unwrap_or_default();
         let view = PageView {
@@ -122,9 +122,10 @@ impl Wiki {
 
     /// All of a page's file. It becomes the page that was used last.
     pub fn text(&self, path: &str) -> Result<String, WikiError> {
-        let path = PagePath::new(path)?;
-        let read = self.folder.text(&self.pages(), &path)?;
-        self.digest.note_use(|recents| recents.touch(&path));
+        let pages = self.pages();
+        let page = pages.find_named(&PagePath::new(path)?)?;
+        let read = self.folder.text(&pages, &page.path)?;
+        self.digest.note_use(|recents| recents.touch(&page.path));
         Ok(read.text)
     }
 
@@ -132,7 +133,7 @@ impl Wiki {
     pub fn file(&self, path: &str) -> Result<PathBuf, WikiError> {
         let path = PagePath::new(path)?;
         let pages = self.pages();
-        let page = pages.get(&path).ok_or(WikiError::NoPage(path))?;
+        let page = pages.find(&path)?;
         Ok(self.folder.root().join(&page.file))
     }
 
@@ -176,7 +177,7 @@ impl Wiki {
     pub fn backlinks(&self, path: &str) -> Result<Vec<ListedPage>, WikiError> {
         let path = PagePath::new(path)?;
         let pages = self.pages();
-        let page = pages.get(&path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
+        let page = pages.find_named(&path)?;
         self.digest.note_use(|recents| recents.touch(&page.path));
         let from = pages.backlinks(&page.path).iter().filter_map(|from| pages.get(from));
         Ok(from.map(|page| listed_page(&pages, page)).collect())

@@ -105,7 +105,7 @@ fn changed_page_is_updated_only_with_its_version() {
     assert!(matches!(refused, Err(WikiError::Changed { etag, .. }) if etag == second));
     wiki.update("a", "---\ntitle: T\n---\nown\n", None).unwrap();
     assert_eq!(wiki.text("a.md"), "---\ntitle: T\n---\nown\n");
-    assert!(matches!(wiki.update("b", "", None), Err(WikiError::NoPage(_))));
+    assert!(matches!(wiki.update("b", "", None), Err(WikiError::NoPage { .. })));
 }
 
 #[test]
@@ -215,11 +215,11 @@ fn refused_move_changes_nothing() {
     fs::write(wiki.folder.root().join("latin.md"), b"caf\xe9 [[a]]").unwrap();
     let before = wiki.files();
     assert!(matches!(wiki.rename("a", "b"), Err(WikiError::Exists(_))));
-    assert!(matches!(wiki.rename("nothing", "d"), Err(WikiError::NoPage(_))));
+    assert!(matches!(wiki.rename("nothing", "d"), Err(WikiError::NoPage { .. })));
     assert!(matches!(wiki.rename("a", "x/d"), Err(WikiError::Link { .. })), "the text of latin.md is not UTF-8");
     assert_eq!(wiki.files(), before);
     fs::remove_file(wiki.folder.root().join("latin.md")).unwrap();
-    assert_eq!(wiki.rename("a", "A").unwrap_err().to_string(), "there is a page a");
+    assert_eq!(wiki.rename("a", "a").unwrap_err().to_string(), "there is a page a");
     wiki.rename("a", "x/d").unwrap();
 }
 
@@ -230,18 +230,18 @@ fn move_that_was_killed_after_any_write_is_undone() {
     let before = wiki.files();
     let root = wiki.folder.root().to_owned();
     let pages = wiki.pages();
-    let plan =
-        moving::plan(&pages, pages.get(&path("a")).unwrap(), &path("n/a2"), "n/a2.md", wiki.folder.style(), |page| {
-            wiki.folder.exact_text(page)
-        })
-        .unwrap();
+    let plan = |to: &str| {
+        let (page, file) = (pages.get(&path("a")).unwrap(), format!("{to}.md"));
+        moving::plan(&pages, page, &path(to), &file, wiki.folder.style(), |page| wiki.folder.exact_text(page)).unwrap()
+    };
     let journal = wiki.folder.state().join("move.json");
     private_file::dir(wiki.folder.state()).unwrap();
-    let (writes, mut undone) = (plan.writes(), 0);
-    assert_eq!(writes, 5, "four files and the removal");
-    for killed_after in 0..=writes {
+    let (plans, mut undone) = ([plan("n/a2"), plan("A")], 0);
+    let writes = plans.each_ref().map(moving::Plan::writes);
+    assert_eq!(writes, [5, 2], "four files and the removal, one and its new name");
+    for (plan, killed_after) in plans.iter().flat_map(|plan| (0..=plan.writes()).map(move |count| (plan, count))) {
         for edited in [None, Some("b.md")] {
-            private_file::replace(&journal, &serde_json::to_vec(&plan).unwrap()).unwrap();
+            private_file::replace(&journal, &serde_json::to_vec(plan).unwrap()).unwrap();
             plan.write_first(&root, killed_after).unwrap();
             let mut expected = before.clone();
             if let Some(file) = edited {
@@ -255,7 +255,7 @@ fn move_that_was_killed_after_any_write_is_undone() {
             undone += 1;
         }
     }
-    assert_eq!(undone, 12);
+    assert_eq!(undone, 18);
 }
 
 #[test]
@@ -313,4 +313,95 @@ fn read_only_tree_is_read_and_refuses_changes() {
         assert_eq!(wiki.text("b.md"), "[[a]]");
     }
     fs::set_permissions(root, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_move_may_change_the_case_alone() {
+    let wiki = Wiki::with(&[
+        ("storage/nas.md", "text"),
+        ("b.md", "[[nas]] [x](storage/nas.md)"),
+        ("s/o.md", ""),
+        ("s/p.md", ""),
+    ]);
+    for (from, to, file) in [
+        ("storage/nas", "storage/NAS", "storage/NAS.md"),
+        ("storage/NAS", "Storage/nas", "Storage/nas.md"),
+        ("Storage/nas", "storage/nas", "storage/nas.md"),
+        // The other page keeps the folder's name.
+        ("s/o", "S/O", "s/O.md"),
+    ] {
+        let moved = wiki.rename(from, to).unwrap();
+        assert_eq!(format!("{}.md", moved.to), file);
+        assert!(wiki.files().contains_key(file), "{file}");
+        assert_eq!(wiki.pages().len(), 4, "{file}");
+        assert!(wiki.pages().broken().is_empty(), "{file}");
+    }
+    assert!(matches!(wiki.rename("s/p", "S/p"), Err(WikiError::Exists(_))));
+    assert!(matches!(wiki.rename("s/p", "s/o"), Err(WikiError::Exists(_))));
+}
+
+#[test]
+fn markdown_links_by_name_are_links_and_keep_their_form() {
+    let wiki = Wiki::with(&[
+        (
+            "index.md",
+            "[a](router.md) [b](Router#Ports) [c](NAS) [d](./homelab/router) [e](homelab/router.md) [f](/homelab/router.md)\n\
+            [g](LICENSE) [h](src/main.rs) [i](../x) [j](pic.png) [k](none.md) [l](https://x.y/z)\n",
+        ),
+        ("homelab/router.md", "# Router\n"),
+        ("homelab/nas.md", "[x](router.md) [y](router)\n"),
+    ]);
+    let pages = wiki.pages();
+    let from: Vec<_> = pages.backlinks(&path("homelab/router")).iter().map(PagePath::as_str).collect();
+    assert_eq!(from, ["homelab/nas", "index"]);
+    assert_eq!(pages.backlinks(&path("homelab/nas")).len(), 1);
+    let broken: Vec<_> = pages.broken().iter().map(|link| &*link.target).collect();
+    assert_eq!(broken, ["none.md"], "what may be another file is no broken link");
+    wiki.rename("homelab/router", "net/gateway").unwrap();
+    assert_eq!(
+        wiki.text("index.md").lines().next().unwrap(),
+        "[a](gateway.md) [b](gateway#Ports) [c](NAS) [d](net/gateway) [e](net/gateway.md) [f](/net/gateway.md)"
+    );
+    assert_eq!(wiki.text("homelab/nas.md"), "[x](../net/gateway.md) [y](../net/gateway)\n");
+}
+
+#[test]
+fn names_may_have_a_number_sign() {
+    let wiki = Wiki::with(&[
+        ("F#.md", "# F\n"),
+        ("C#/notes.md", "text\n"),
+        ("F.md", "other\n"),
+        (
+            "index.md",
+            "[[F#]] [[C#/notes]] [[F##Types|f]] [f](F%23.md) [n](C%23/notes.md#Top) [[F#Types]] [[notes#Top]]\n",
+        ),
+    ]);
+    let pages = wiki.pages();
+    assert!(pages.broken().is_empty() && pages.notes.is_empty(), "{:?} {:?}", pages.broken(), pages.notes);
+    let targets = pages.targets(pages.get(&path("index")).unwrap(), wiki.folder.style());
+    assert_eq!(targets, [path("F#"), path("C#/notes"), path("F")]);
+    wiki.rename("F#", "langs/G#").unwrap();
+    wiki.rename("C#/notes", "D#").unwrap();
+    assert_eq!(
+        wiki.text("index.md"),
+        "[[langs/G#]] [[D#]] [[langs/G##Types|f]] [f](langs/G%23.md) [n](D%23.md#Top) [[F#Types]] [[D##Top]]\n"
+    );
+    assert_eq!(wiki.create("H#", "x").unwrap(), path("H#"));
+}
+
+#[test]
+fn a_page_is_found_by_its_name_and_a_near_one_is_named() {
+    let wiki = Wiki::with(&[("homelab/nas.md", "# Second Storage\n"), ("a/x.md", ""), ("b/x.md", "")]);
+    let pages = wiki.pages();
+    for name in ["homelab/nas", "nas", "NAS", "nas.md", "Second Storage", "HOMELAB/Nas"] {
+        assert_eq!(pages.find_named(&path(name)).unwrap().path, path("homelab/nas"), "{name}");
+    }
+    for (name, near) in [("nass", "homelab/nas"), ("homelb/nas", "homelab/nas"), ("other/nas", "homelab/nas")] {
+        let error = pages.find_named(&path(name)).unwrap_err().to_string();
+        assert_eq!(error, format!("there is no page {name}; did you mean {near}?"));
+    }
+    assert_eq!(pages.find_named(&path("zzz")).unwrap_err().to_string(), "there is no page zzz");
+    assert!(pages.find_named(&path("x")).is_err(), "two pages have this name");
+    // Whoever changes a page names it exactly.
+    assert!(wiki.update("nas", "text", None).is_err() && wiki.rename("nas", "b").is_err());
 }

@@ -21,8 +21,12 @@ pub enum WikiError {
     #[error(transparent)]
     Path(#[from] PagePathError),
     /// There is no such page.
-    #[error("there is no page {0}")]
-    NoPage(PagePath),
+    #[error("there is no page {path}{}", near.as_ref().map(|near| format!("; did you mean {near}?")).unwrap_or_default())]
+    NoPage {
+        path: PagePath,
+        /// The page that may be meant.
+        near: Option<PagePath>,
+    },
     #[error("there is a page {0}")]
     Exists(PagePath),
     /// The page was changed since the version that the caller has.

@@ -21,7 +21,7 @@ use super::error::WikiError;
 use super::links::LinkStyle;
 use super::moving;
 use super::pages::{self, BrokenLink, MOST_BYTES, Page, Pages, decoded};
-use super::path::PagePath;
+use super::path::{PagePath, folded};
 
 /// A folder of pages.
 pub struct WikiFolder {
@@ -109,7 +109,7 @@ impl WikiFolder {
 
     /// The text of a page as its file is now.
     pub fn text(&self, pages: &Pages, path: &PagePath) -> Result<PageText, WikiError> {
-        let page = pages.get(path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
+        let page = pages.find(path)?;
         let bytes = self.bytes(&page.path, &page.file)?;
         let etag = pages::etag(&bytes);
         let text = decoded(bytes).map_err(|source| self.unreadable(path, source))?;
@@ -128,7 +128,7 @@ impl WikiFolder {
 
     fn unreadable(&self, path: &PagePath, source: io::Error) -> WikiError {
         match source.kind() {
-            io::ErrorKind::NotFound => WikiError::NoPage(path.clone()),
+            io::ErrorKind::NotFound => WikiError::NoPage { path: path.clone(), near: None },
             _ => WikiError::Read { page: path.clone(), source },
         }
     }
@@ -141,7 +141,7 @@ impl WikiFolder {
         check_text(text)?;
         let _lock = self.lock()?;
         let pages = self.current.read();
-        let (path, file) = self.place(&pages, path)?;
+        let (path, file) = self.place(&pages, path, None)?;
         if page_files::create(self.root(), &self.root().join(&file), text.as_bytes())? {
             Ok(path)
         } else {
@@ -149,10 +149,22 @@ impl WikiFolder {
         }
     }
 
-    /// The path and the file of a new page.
-    fn place(&self, pages: &Pages, path: &PagePath) -> Result<(PagePath, String), WikiError> {
-        if let Some(other) = pages.get(path) {
+    /// The path and the file of a new page, or of one that is moved: that may come to differ in case only.
+    fn place(&self, pages: &Pages, path: &PagePath, moved: Option<&Page>) -> Result<(PagePath, String), WikiError> {
+        let is_moved = |other: &Page| moved.is_some_and(|moved| moved.path == other.path && other.path != *path);
+        if let Some(other) = pages.get(path).filter(|other| !is_moved(other)) {
             return Err(WikiError::Exists(other.path.clone()));
+        }
+        // The folder's name is that on the disk, unless the moved page is alone in it.
+        let folder = path.folder();
+        if let Some(moved) = moved
+            && folded(moved.path.folder()) == folded(folder)
+        {
+            let below = format!("{}/", folded(folder));
+            let is_shared = |other: &Page| other.path != moved.path && other.path.folded().starts_with(&below);
+            if !pages.iter().any(is_shared) {
+                return Ok((path.clone(), path.file()));
+            }
         }
         let mut folder = path.folder();
         while !folder.is_empty() {
@@ -173,7 +185,7 @@ impl WikiFolder {
     pub fn update(&self, path: &PagePath, change: &PageChange<'_>, etag: Option<&str>) -> Result<String, WikiError> {
         let _lock = self.lock()?;
         let pages = self.current.read();
-        let page = pages.get(path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
+        let page = pages.find(path)?;
         let old = self.bytes(&page.path, &page.file)?;
         let version = pages::etag(&old);
         if etag.is_some_and(|etag| etag != version) {
@@ -194,7 +206,7 @@ impl WikiFolder {
     pub fn delete(&self, path: &PagePath) -> Result<Deleted, WikiError> {
         let _lock = self.lock()?;
         let pages = self.current.read();
-        let page = pages.get(path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
+        let page = pages.find(path)?;
         let trash = if self.is_committed(&page.file, &self.bytes(&page.path, &page.file)?) {
             None
         } else {
@@ -239,8 +251,11 @@ impl WikiFolder {
     pub fn rename(&self, from: &PagePath, to: &PagePath) -> Result<Moved, WikiError> {
         let _lock = self.lock()?;
         let pages = self.current.read();
-        let page = pages.get(from).ok_or_else(|| WikiError::NoPage(from.clone()))?;
-        let (to, file) = self.place(&pages, to)?;
+        let page = pages.find(from)?;
+        let (to, file) = self.place(&pages, to, Some(page))?;
+        if file == page.file {
+            return Err(WikiError::Exists(page.path.clone()));
+        }
         let plan = moving::plan(&pages, page, &to, &file, self.style(), |page| self.exact_text(page))?;
         let rewritten = plan.rewritten(&to);
         moving::carry_out(self.root(), &self.journal(), &plan)?;

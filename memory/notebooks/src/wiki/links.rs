@@ -6,7 +6,7 @@ use percent_encoding::percent_decode_str;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 use serde::{Deserialize, Serialize};
 
-use super::path::{PagePath, folded};
+use super::path::{EXTENSION, PagePath, folded};
 
 /// The order of the two halves of `[[a|b]]`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,16 +26,16 @@ pub enum LinkStyle {
 pub struct Link {
     /// The bytes of the text that name the target, within the page.
     pub target: Range<usize>,
-    /// The target as it is written, without a heading.
+    /// The target as it is written. In `[[a#b]]`, `#` begins a heading or belongs to the name of the page.
     pub written: String,
     /// In `[[a|b]]`, the other half, which may be the target.
     pub other: Option<(Range<usize>, String)>,
-    /// The heading behind `#`.
-    pub heading: Option<String>,
     /// Whether `|` is written `\|`, as in a table.
     pub is_escaped: bool,
-    /// Whether it is a Markdown link. Its target is relative to the folder of its page.
+    /// Whether it is a Markdown link. Its target is relative to the folder of its page, or the name of a page.
     pub is_markdown: bool,
+    /// Whether it may lead to something else than a page.
+    pub is_vague: bool,
 }
 
 /// Files that a page embeds or offers and that are no pages.
@@ -71,33 +71,40 @@ fn wiki_link(text: &str, span: Range<usize>, offset: usize) -> Option<Link> {
     let inner = embedded.strip_prefix("[[")?.strip_suffix("]]")?;
     let from = span.end - 2 - inner.len();
     let half = |at: usize, half: &str| {
-        let (page, heading) = half.split_once('#').map_or((half, None), |(page, heading)| (page, Some(heading)));
-        let trimmed = page.trim();
-        let start = offset + from + at + (page.len() - page.trim_start().len());
-        (start..start + trimmed.len(), trimmed.to_owned(), heading.map(|heading| heading.trim().to_owned()))
+        let trimmed = half.trim();
+        let start = offset + from + at + (half.len() - half.trim_start().len());
+        (start..start + trimmed.len(), trimmed.to_owned())
     };
     let (first, second) = match inner.split_once('|') {
         Some((first, second)) => (first, Some((first.len() + 1, second))),
         None => (inner, None),
     };
     let unescaped = second.and_then(|_| first.strip_suffix('\\'));
-    let (target, written, heading) = half(0, unescaped.unwrap_or(first));
+    let (target, written) = half(0, unescaped.unwrap_or(first));
     // `[[#heading]]` stays on its page.
-    let stays = written.is_empty() && (second.is_none() || heading.is_some());
-    if stays || is_attachment(&written) {
+    let stays = written.starts_with('#') || (written.is_empty() && second.is_none());
+    if stays || is_attachment(page_part(&written)) {
         return None;
     }
     Some(Link {
         target,
         written,
-        heading,
-        other: second.map(|(at, second)| {
-            let (span, written, _) = half(at, second);
-            (span, written)
-        }),
+        other: second.map(|(at, second)| half(at, second)),
         is_escaped: unescaped.is_some(),
         is_markdown: false,
+        is_vague: false,
     })
+}
+
+/// A target without a heading.
+fn page_part(written: &str) -> &str {
+    written.split_once('#').map_or(written, |(page, _)| page.trim_end())
+}
+
+/// A target, and its beginnings before each `#`, the longest first.
+fn readings(written: &str) -> impl Iterator<Item = &str> {
+    let shorter = written.char_indices().rev().filter(|(_, c)| *c == '#').map(|(at, _)| written[..at].trim_end());
+    std::iter::once(written).chain(shorter)
 }
 
 fn is_attachment(target: &str) -> bool {
@@ -105,11 +112,11 @@ fn is_attachment(target: &str) -> bool {
     extension.is_some_and(|extension| ATTACHMENTS.contains(&&*extension))
 }
 
-/// `[shown](other.md)`. Addresses with a scheme, and files that are no pages, are no links of the wiki.
+/// `[shown](other.md)`, `[shown](other)`. Addresses with a scheme, and files that are no pages, are no links of the wiki.
 fn markdown_link(text: &str, span: Range<usize>, target: &str, offset: usize) -> Option<Link> {
-    let (page, heading) = target.split_once('#').map_or((target, None), |(page, heading)| (page, Some(heading)));
+    let page = target.split_once('#').map_or(target, |(page, _)| page);
     let has_scheme = page.split_once(':').is_some_and(|(scheme, _)| !scheme.contains('/'));
-    if page.is_empty() || has_scheme || !page.ends_with(".md") {
+    if page.is_empty() || has_scheme || page.ends_with('/') || is_attachment(page) {
         return None;
     }
     let whole = text.get(span.clone())?;
@@ -118,9 +125,9 @@ fn markdown_link(text: &str, span: Range<usize>, target: &str, offset: usize) ->
         target: offset + at..offset + at + page.len(),
         written: page.to_owned(),
         other: None,
-        heading: heading.map(str::to_owned),
         is_escaped: false,
         is_markdown: true,
+        is_vague: !page.ends_with(".md"),
     })
 }
 
@@ -140,11 +147,11 @@ impl Link {
         targets: &'t dyn Targets,
         style: LinkStyle,
     ) -> Option<(&'t PagePath, Range<usize>)> {
-        let first = || Some((find(page, &self.written, self.is_markdown, targets)?, self.target.clone()));
+        let first = || self.find(page, &self.written, &self.target, targets);
         let Some((span, written)) = &self.other else {
             return first();
         };
-        let second = || Some((find(page, written, false, targets)?, span.clone()));
+        let second = || self.find(page, written, span, targets);
         match style {
             LinkStyle::Obsidian => first(),
             LinkStyle::MindMap => second(),
@@ -152,22 +159,44 @@ impl Link {
         }
     }
 
-    /// The target of a link that leads nowhere, as it is written.
-    pub(super) fn missing(&self, style: LinkStyle) -> &str {
-        match (&self.other, style) {
+    /// The page that one half of the link names, and the bytes of its name.
+    fn find<'t>(
+        &self,
+        page: &PagePath,
+        written: &str,
+        span: &Range<usize>,
+        targets: &'t dyn Targets,
+    ) -> Option<(&'t PagePath, Range<usize>)> {
+        if self.is_markdown {
+            return Some((markdown_target(page, written, targets)?, span.clone()));
+        }
+        readings(written)
+            .find_map(|name| Some((wiki_target(page, name, targets)?, span.start..span.start + name.len())))
+    }
+
+    /// The target of a link that leads nowhere, as it is written, without a heading; `None` if it may be no link to a page.
+    pub(super) fn missing(&self, style: LinkStyle) -> Option<&str> {
+        let written = match (&self.other, style) {
             (Some((_, written)), LinkStyle::MindMap) => written,
             _ => &self.written,
-        }
+        };
+        (!self.is_vague).then_some(page_part(written))
     }
 }
 
-fn find<'t>(page: &PagePath, written: &str, is_markdown: bool, targets: &'t dyn Targets) -> Option<&'t PagePath> {
-    if is_markdown {
-        let decoded = percent_decode_str(written).decode_utf8_lossy();
-        return targets.by_path(&page.relative(&decoded)?.folded());
-    }
+/// The page that a Markdown link leads to: by its path from the page, by its path in the wiki, or by its name.
+pub(super) fn markdown_target<'t>(page: &PagePath, written: &str, targets: &'t dyn Targets) -> Option<&'t PagePath> {
+    let decoded = percent_decode_str(written).decode_utf8_lossy();
+    let beside = || targets.by_path(&page.relative(&decoded)?.folded());
+    let key = folded(decoded.strip_suffix(EXTENSION).unwrap_or(&decoded));
+    let in_wiki = || targets.by_path(key.trim_start_matches("./"));
+    let named = || targets.by_name(&key).filter(|_| !key.contains('/'));
+    beside().or_else(in_wiki).or_else(named)
+}
+
+fn wiki_target<'t>(page: &PagePath, written: &str, targets: &'t dyn Targets) -> Option<&'t PagePath> {
     let written = written.trim_start_matches('/');
-    let key = folded(written.strip_suffix(".md").unwrap_or(written));
+    let key = folded(written.strip_suffix(EXTENSION).unwrap_or(written));
     // Of several pages with a name, the one beside this page is meant, as in Obsidian.
     let beside = || targets.by_path(&format!("{}/{key}", folded(page.folder())));
     targets.by_path(&key).or_else(|| targets.by_name(&key)).or_else(beside)
@@ -197,9 +226,11 @@ mod tests {
     fn both_forms_of_links_are_found_outside_of_code() {
         let text = "See [[a/b]] and [[the map|projects/mind-map]], [c](../c.md#top) and [[ d #e]].\n\n\
             `[[code]]` and\n```\n[[fenced]]\n```\n<!-- [[comment]] -->\n[web](https://x.y/z.md) [image](p.png) [[#here]] [[ open\n";
-        assert_eq!(written(text), ["a/b", "the map|projects/mind-map", "../c.md", "d"]);
-        let heading: Vec<_> = links(text, 0).into_iter().map(|link| link.heading).collect();
-        assert_eq!(heading, [None, None, Some("top".to_owned()), Some("e".to_owned())]);
+        assert_eq!(written(text), ["a/b", "the map|projects/mind-map", "../c.md", "d #e"]);
+        let found = links(text, 0);
+        let missing: Vec<_> = found.iter().map(|link| link.missing(LinkStyle::Auto)).collect();
+        assert_eq!(missing, [Some("a/b"), Some("the map"), Some("../c.md"), Some("d")], "without headings");
+        assert_eq!(readings("d #e#f").collect::<Vec<_>>(), ["d #e#f", "d #e", "d"]);
     }
 
     #[test]

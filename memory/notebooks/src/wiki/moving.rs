@@ -5,21 +5,22 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use muninn_base::{page_files, private_file};
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
 use super::error::WikiError;
-use super::links::{Link, LinkStyle, links};
+use super::links::{Link, LinkStyle, links, markdown_target};
 use super::pages::{Page, Pages, etag, page_bytes};
 use super::path::{EXTENSION, PagePath, folded};
 
 /// The characters that a Markdown link's target cannot have as they are.
-const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'%').add(b'(').add(b')').add(b'<').add(b'>').add(b'`');
+const ENCODED: &AsciiSet =
+    &CONTROLS.add(b' ').add(b'"').add(b'%').add(b'(').add(b')').add(b'<').add(b'>').add(b'`').add(b'#');
 
 /// The changes of a move.
 #[derive(Debug, Serialize, Deserialize)]
@@ -56,11 +57,16 @@ impl Plan {
         self.files.len() + 1
     }
 
+    /// Whether a disk without case keeps both files at one place.
+    fn differs_in_case(&self) -> bool {
+        folded(&self.from) == folded(&self.to)
+    }
+
     /// Writes the texts before the move into the files that have those after it.
     fn restore(&self, root: &Path) -> Result<(), WikiError> {
         for (file, change) in &self.files {
             let path = root.join(file);
-            let is_ours = if *file == self.from { !path.exists() } else { is_version(&path, &change.etag) };
+            let is_ours = (*file == self.from && !path.exists()) || is_version(&path, &change.etag);
             if is_ours {
                 page_files::replace(root, &path, change.before.as_bytes())?;
             }
@@ -77,16 +83,27 @@ impl Plan {
         page_files::replace_all(root, &others)?;
         for (_, change) in moved {
             let to = root.join(&self.to);
-            if !page_files::create(root, &to, change.after.as_bytes())? {
+            if self.differs_in_case() {
+                page_files::replace(root, &root.join(&self.from), change.after.as_bytes())?;
+            } else if !page_files::create(root, &to, change.after.as_bytes())? {
                 return Err(PagePath::of_file(&self.to).map_or_else(|| WikiError::NoFolder(to), WikiError::Exists));
             }
         }
         if count == self.writes() {
-            let from = root.join(&self.from);
-            fs::remove_file(&from).map_err(|source| page_files::io_error(&from, source))?;
+            let (from, to) = (root.join(&self.from), root.join(&self.to));
+            let last = if self.differs_in_case() { rename(&from, &to) } else { fs::remove_file(&from) };
+            last.map_err(|source| page_files::io_error(&from, source))?;
         }
         Ok(())
     }
+}
+
+/// Renames a file, also into a folder that does not exist yet.
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::rename(from, to)
 }
 
 /// Plans the move of a page to the file of a new path. `exact_text` reads a page as it is stored.
@@ -138,23 +155,24 @@ impl<'p> Move<'p> {
             let written = page_name(link, &span);
             // A link by the file's name must not come to depend on the title, which may change.
             let loses_name = names_file(written, target) && !names_file(written, expected);
-            if now.is_some_and(|(found, _)| is_led(found)) && !loses_name {
+            // Nor must a path come to lead by a name.
+            let by_path = leads_by_path(link, &page.path, self.pages);
+            let loses_path = by_path && !leads_by_path(link, here, self.after);
+            if now.is_some_and(|(found, _)| is_led(found)) && !loses_name && !loses_path {
                 return None;
             }
-            let (span, text) = self.rewritten(link, span, here, expected);
+            if link.is_markdown {
+                return Some((span, link, self.markdown_path(link, by_path, here, expected)));
+            }
+            let (span, text) = self.rewritten(link, span, expected);
             Some((span, link, text))
         });
         changed.collect()
     }
 
     /// The bytes of a link that are replaced, and their replacement.
-    fn rewritten(&self, link: &Link, span: Range<usize>, here: &PagePath, target: &PagePath) -> (Range<usize>, String) {
-        if link.is_markdown {
-            let path =
-                if link.written.starts_with('/') { format!("/{}", target.file()) } else { here.relative_to(target) };
-            return (span, utf8_percent_encode(&path, ENCODED).to_string());
-        }
-        let shown_first = link.other.as_ref().filter(|(other, _)| *other == span);
+    fn rewritten(&self, link: &Link, span: Range<usize>, target: &PagePath) -> (Range<usize>, String) {
+        let shown_first = link.other.as_ref().filter(|(other, _)| other.start == span.start);
         if self.style == LinkStyle::Auto
             && let Some((other, _)) = shown_first
         {
@@ -162,12 +180,23 @@ impl<'p> Move<'p> {
             let (shown, separator) = (&link.written, if link.is_escaped { "\\|" } else { "|" });
             return (link.target.start..other.end, format!("{target}{separator}{shown}"));
         }
-        let has_extension = match shown_first {
-            Some((_, written)) => written.ends_with(EXTENSION),
-            None => link.written.ends_with(EXTENSION),
-        };
-        let extension = if has_extension { EXTENSION } else { "" };
+        let extension = if page_name(link, &span).ends_with(EXTENSION) { EXTENSION } else { "" };
         (span, format!("{target}{extension}"))
+    }
+
+    /// The target of a Markdown link, in the form that it had: from the top, by name, or relative to its page.
+    fn markdown_path(&self, link: &Link, by_path: bool, here: &PagePath, target: &PagePath) -> String {
+        let name = format!("{}{EXTENSION}", target.name());
+        let by_name = !by_path && !link.written.contains('/');
+        let path = if link.written.starts_with('/') {
+            format!("/{}", target.file())
+        } else if by_name && markdown_target(here, &name, self.after) == Some(target) {
+            name
+        } else {
+            here.relative_to(target)
+        };
+        let path = if link.is_vague { path.strip_suffix(EXTENSION).unwrap_or(&path) } else { &path };
+        utf8_percent_encode(path, ENCODED).to_string()
     }
 
     /// The text with its changes. It is read again: each link must lead where it led before.
@@ -200,12 +229,19 @@ impl<'p> Move<'p> {
     }
 }
 
+/// Whether a Markdown link of a page at `from` leads to a page by its path from there.
+fn leads_by_path(link: &Link, from: &PagePath, pages: &Pages) -> bool {
+    let path = || from.relative(&percent_decode_str(&link.written).decode_utf8_lossy());
+    link.is_markdown && path().is_some_and(|path| pages.get(&path).is_some())
+}
+
 /// The name of the page in the half of a link that is its target.
 fn page_name<'l>(link: &'l Link, span: &Range<usize>) -> &'l str {
-    match &link.other {
-        Some((other, written)) if other == span => written,
+    let half = match &link.other {
+        Some((other, written)) if other.start == span.start => written,
         _ => &link.written,
-    }
+    };
+    half.get(..span.len()).unwrap_or(half)
 }
 
 /// Whether a link names a page by its path or the name of its file.
@@ -245,6 +281,12 @@ pub(super) fn undo(root: &Path, journal: &Path) -> Result<(), WikiError> {
     let plan: Plan = serde_json::from_slice(&text).map_err(|error| state_error(error.into()))?;
     let to = root.join(&plan.to);
     let has_copy = plan.files.get(&plan.from).is_some_and(|change| is_version(&to, &change.etag));
+    if has_copy && plan.differs_in_case() {
+        let from = root.join(&plan.from);
+        rename(&to, &from).map_err(|source| page_files::io_error(&from, source))?;
+        plan.restore(root)?;
+        return fs::remove_file(journal).map_err(state_error);
+    }
     // If the page is only at its new place and was changed there, or is at neither, others have gone on from here.
     if has_copy || root.join(&plan.from).exists() {
         plan.restore(root)?;

@@ -13,6 +13,7 @@ use muninn_team::knowledge::{Bounds, Listing, MarkdownFile, is_placeholder};
 use muninn_text::markdown::sections;
 use serde::{Deserialize, Serialize};
 
+use super::error::WikiError;
 use super::links::{Link, LinkStyle, Targets, links};
 use super::path::{PagePath, folded};
 
@@ -20,6 +21,8 @@ use super::path::{PagePath, folded};
 pub(super) const MOST_BYTES: u64 = 4 << 20;
 /// The files of a wiki.
 const BOUNDS: Bounds = Bounds { files: 50_000, file_bytes: MOST_BYTES, bytes: 512 << 20, hidden: false };
+/// From which similarity of two names (Jaro-Winkler) one may be meant by the other.
+const LIKE: f64 = 0.8;
 /// The coarsest clock of a file system (FAT's). A file that was read so soon after its last change can be changed once
 /// more and keep its time.
 const CLOCK_STEP: Duration = Duration::from_secs(2);
@@ -189,7 +192,10 @@ impl Pages {
                             from.push(page.path.clone());
                         }
                     }
-                    None => broken.push(BrokenLink { page: page.path.clone(), target: link.missing(style).to_owned() }),
+                    None => broken.extend(
+                        link.missing(style)
+                            .map(|target| BrokenLink { page: page.path.clone(), target: target.to_owned() }),
+                    ),
                 }
             }
         }
@@ -221,6 +227,36 @@ impl Pages {
     /// The page with a path, in any case and form.
     pub fn get(&self, path: &PagePath) -> Option<&Page> {
         self.pages.get(self.paths.get(&path.folded())?).map(|page| &**page)
+    }
+
+    /// The page with a path, in any case and form.
+    ///
+    /// # Errors
+    /// [`WikiError::NoPage`], with the page that may be meant.
+    pub fn find(&self, path: &PagePath) -> Result<&Page, WikiError> {
+        self.get(path).ok_or_else(|| WikiError::NoPage { path: path.clone(), near: self.nearest(path) })
+    }
+
+    /// The page with a path, else the only one with this name, title or alias.
+    ///
+    /// # Errors
+    /// [`WikiError::NoPage`], with the page that may be meant.
+    pub fn find_named(&self, name: &PagePath) -> Result<&Page, WikiError> {
+        let named = || self.get(self.by_name(&name.folded())?);
+        self.get(name).or_else(named).map_or_else(|| self.find(name), Ok)
+    }
+
+    /// The page whose path or name is most like a path.
+    fn nearest(&self, path: &PagePath) -> Option<PagePath> {
+        if let Some(named) = self.by_name(&folded(path.name())) {
+            return Some(named.clone());
+        }
+        let (path, name) = (path.folded(), folded(path.name()));
+        let likeness = |page: &PagePath| {
+            strsim::jaro_winkler(&path, &page.folded()).max(strsim::jaro_winkler(&name, &folded(page.name())))
+        };
+        let like = self.pages.keys().map(|page| (likeness(page), page)).filter(|(likeness, _)| *likeness > LIKE);
+        like.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, page)| page.clone())
     }
 
     /// The pages that link to a page, in the order of their paths.
