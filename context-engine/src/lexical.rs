@@ -192,8 +192,11 @@ const NOT_READY: &str = "the index is not ready: answered from paths and a searc
 enum EmptyReason {
     #[error("deadline passed")]
     DeadlineExceeded,
-    #[error("nothing to look for: the turn only continues the conversation")]
-    FollowUp,
+    #[error("nothing to look for: {}", if *begins { "the message asks nothing" } else { "the turn only continues the conversation" })]
+    FollowUp {
+        /// Whether there is no earlier question that it could continue.
+        begins: bool,
+    },
     #[error("the budget of {0} tokens is too small")]
     SmallBudget(u32),
     #[error("nothing to look for: the turn has no searchable word")]
@@ -234,7 +237,7 @@ fn find(
     };
     in_time()?;
     if inputs.tuning.decide && is_follow_up_here(inputs.snapshot, text) {
-        return Err(EmptyReason::FollowUp);
+        return Err(EmptyReason::FollowUp { begins: inputs.prior.question().is_none() });
     }
     if limits.tokens < MIN_TOKENS {
         return Err(EmptyReason::SmallBudget(limits.tokens));
@@ -333,6 +336,10 @@ fn gather(
         let verdict = evidence.verdict(threshold, continues);
         exploration.relevance = Some(evidence.relevance);
         verdict.map_err(|rejection| {
+            let rejection = match rejection {
+                Rejection::Continues if inputs.prior.question().is_none() => Rejection::Nameless,
+                other => other,
+            };
             let packer = inputs.packer(question, &query, limits.deadline);
             let nearest = candidates.iter().take(NEAREST).map(|candidate| {
                 let path = &snapshot.file(candidate.file).facts.path;

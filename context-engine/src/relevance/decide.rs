@@ -44,6 +44,8 @@ pub(crate) enum Rejection {
     Common,
     /// The turn continues the conversation, and names nothing here.
     Continues,
+    /// The same of the first turn, which refers to something that is not there.
+    Nameless,
     /// The compiled-in tables are damaged.
     Blind,
 }
@@ -140,6 +142,7 @@ impl Rejection {
             ),
             Rejection::Common => ("only a word that is common in this repository was found".to_owned(), ""),
             Rejection::Continues => ("the turn continues the conversation and names nothing here".to_owned(), ""),
+            Rejection::Nameless => ("the message names nothing here".to_owned(), ""),
             Rejection::Blind => {
                 return "the tables that tell this repository from others are damaged; install muninn again".to_owned();
             }

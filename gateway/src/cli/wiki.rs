@@ -252,7 +252,14 @@ fn assignment(written: &str) -> Result<(String, Value), String> {
     let (key, value) = written.split_once('=').ok_or("write KEY=VALUE")?;
     let value = match value {
         "" => Value::Null,
-        value => serde_json::from_str(value).unwrap_or_else(|_| Value::from(value)),
+        value => match serde_json::from_str(value) {
+            // An integer of more digits than readers of JSON and YAML keep is a text.
+            Ok(Value::Number(number)) if number.as_i64().is_none() && !value.contains(['.', 'e', 'E']) => {
+                Value::from(value)
+            }
+            Ok(value) => value,
+            Err(_) => Value::from(value),
+        },
     };
     Ok((key.to_owned(), value))
 }

@@ -15,6 +15,9 @@ pub enum EditError {
     /// A key has other characters than letters, digits, blanks, `_`, `-` and `.`.
     #[error("`{key}` is no key of front matter: it needs letters, digits, blanks, _, - and . only")]
     Key { key: String },
+    /// A key would not be read back as it was written, or another one would change.
+    #[error("`{key}` cannot be set in front matter of this form; edit the text")]
+    Form { key: String },
 }
 
 /// Returns a text whose front matter has other values; null removes a key. A new key comes last. Comments, the order and
@@ -48,7 +51,26 @@ pub fn with_values(text: &str, values: &Map<String, Value>) -> Result<String, Ed
         block.replace_range(span, &new);
     }
     let (above, below) = (&text[..front.block_start], &text[front.block_start + front.block.len()..]);
-    Ok(format!("{above}{block}{added}{below}"))
+    let new = format!("{above}{block}{added}{below}");
+    checked(&front, &new, values)?;
+    Ok(new)
+}
+
+/// Reads the new text: each value must be there, and all others must be as they were.
+fn checked(before: &FrontMatter<'_>, new: &str, values: &Map<String, Value>) -> Result<(), EditError> {
+    let mut expected = before.values();
+    for (key, value) in values {
+        expected.remove(key);
+        if !value.is_null() {
+            expected.insert(key.clone(), value.clone());
+        }
+    }
+    let read = FrontMatter::of(new)?.map(|front| front.values()).unwrap_or_default();
+    let differs = |key: &&String| read.get(*key) != expected.get(*key);
+    let Some(lost) = expected.keys().chain(read.keys()).find(differs) else { return Ok(()) };
+    // Where another key changed, all that were set are to blame.
+    let key = values.keys().find(|key| *key == lost).or(values.keys().next()).unwrap_or(lost);
+    Err(EditError::Form { key: key.clone() })
 }
 
 /// The line of a key; `None` for null.
@@ -103,6 +125,53 @@ mod tests {
         let removed = with(&new, json!({"tags": null, "title": null, "draft": null}));
         assert_eq!(removed, "\u{feff}---\n# who wrote it\nauthor:   'Ann' # first\n# last\n---\nbody\n---\n");
         assert_eq!(with(text, json!({})), text);
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_or_refused() {
+        let set = |text: &str, key: &str| {
+            let values = Map::from_iter([(key.to_owned(), json!("new"))]);
+            with_values(&format!("---\n{text}\nlast: 1\n---\nbody"), &values)
+        };
+        for (text, key) in [
+            ("\"my tag\": old", "my tag"),
+            ("'other': x", "other"),
+            ("\"a\": 1", "a"),
+            ("'a' : 1", "a"),
+            ("a : 1", "a"),
+            ("a:\n  - b", "a"),
+            ("a: |\n  text", "a"),
+            ("a: &x 1", "a"),
+            ("a: 1\n'a': 2", "a"),
+            ("b: 1", "a"),
+        ] {
+            let new = set(text, key).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let front = FrontMatter::of(&new).unwrap().unwrap();
+            assert_eq!(front.values()[key], "new", "{new}");
+            assert_eq!(front.values()["last"], 1, "{new}");
+            assert_eq!(new.matches("new").count(), 1, "{new}");
+        }
+        for (text, key) in [
+            ("\"\\u0061\": 1", "a"),
+            ("? a\n: 1", "a"),
+            ("{a: 1, b: 2}", "a"),
+            (" a: 1\n b: 2", "a"),
+            ("a: &x 1\nb: *x", "a"),
+        ] {
+            match set(text, key) {
+                Err(error) => assert_eq!(error, EditError::Form { key: key.to_owned() }, "{text}"),
+                Ok(new) => {
+                    let values = FrontMatter::of(&new).unwrap().unwrap().values();
+                    assert_eq!(values[key], "new", "{text}: {new}");
+                }
+            }
+        }
+        // What would lose another key.
+        for text in ["{a: 1, b: 2}", " a: 1\n b: 2", "? a\n: 1\nb: 2"] {
+            let values = Map::from_iter([("a".to_owned(), json!("new"))]);
+            let refused = with_values(&format!("---\n{text}\n---\nbody"), &values);
+            assert_eq!(refused, Err(EditError::Form { key: "a".to_owned() }), "{text}");
+        }
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl<'t> FrontMatter<'t> {
     fn add_line(&mut self, number: u32, line: &'t str, span: Range<usize>) {
         let is_comment = line.is_empty() || line.starts_with('#');
         let is_continuation = line.starts_with([' ', '\t', '-', ']']);
-        let key = line.split_once(':').filter(|(key, _)| is_key(key));
+        let key = key_and_value(line);
         match (key, self.entries.last_mut()) {
             _ if is_comment => {}
             (_, Some(entry)) if is_continuation => {
@@ -94,6 +94,18 @@ impl<'t> FrontMatter<'t> {
         }
         values
     }
+}
+
+/// The key of a line, plain or in quotes, and what follows its colon.
+fn key_and_value(line: &str) -> Option<(&str, &str)> {
+    let quote = line.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let (key, rest) = match quote {
+        Some(quote) => line[1..].split_once(quote)?,
+        None => line.split_at(line.find(':')?),
+    };
+    let value = rest.trim_start().strip_prefix(':')?;
+    let key = if quote.is_some() { key } else { key.trim_end() };
+    is_key(key).then_some((key, value))
 }
 
 impl Entry<'_> {
