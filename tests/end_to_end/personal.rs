@@ -52,6 +52,45 @@ fn first_run_makes_files_that_a_second_one_leaves_alone() {
 }
 
 #[test]
+fn nothing_but_the_setup_creates_the_directory() {
+    let env = TestEnv::new(MUNINN);
+    let home = env.path("home");
+    let root = directory(&env);
+    for arguments in [
+        &["personal", "log", "boat", "varnish"][..],
+        &["remind", "once", "tea", "+1h", "tea"],
+        &["remind", "add", "daily", "0 9 * * *", "stand up"],
+        &["remind", "list"],
+        &["personal", "search", "boat"],
+        &["personal", "recent"],
+        &["personal", "check"],
+        &["doctor"],
+    ] {
+        let output = env.run(&home, arguments);
+        let told = String::from_utf8_lossy(&output.stderr).contains("`muninn personal init` sets it up");
+        let writes = matches!(arguments, ["personal", "log", ..] | ["remind", "once" | "add", ..]);
+        assert_eq!(told, writes, "{arguments:?}: {output:?}");
+        assert!(!root.exists(), "{arguments:?} created it");
+    }
+    let repository = env.repository("demo", &[("a.rs", "fn a() {}\n")]);
+    let mut client = Client::start(&env, &repository, |command| {
+        command.args(["--tools", "personal"]);
+    });
+    for (name, arguments) in [
+        ("log_journal", json!({"topic": "boat", "content": "varnish"})),
+        ("log_signal", json!({"type": "x", "context": {}})),
+        ("schedule_once", json!({"id": "a", "datetime": "+1h", "description": "tea", "payload": "tea"})),
+        ("get_context", json!({})),
+        ("search_memory", json!({"query": "boat"})),
+    ] {
+        client.request("tools/call", &json!({"name": name, "arguments": arguments}));
+        assert!(!root.exists(), "{name} created it");
+    }
+    env.stdout_of(&home, &["personal", "init", "--name", "Ann"]);
+    env.stdout_of(&home, &["personal", "log", "boat", "varnish"]);
+}
+
+#[test]
 fn place_is_that_of_the_other_program_if_it_is_used() {
     let env = TestEnv::new(MUNINN);
     let home = env.path("home");

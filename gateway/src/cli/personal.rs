@@ -392,7 +392,7 @@ impl From<PersonalError> for CliError {
         let message = with_causes(&error);
         let exit = match error {
             PersonalError::Io { .. } | PersonalError::Damaged { .. } | PersonalError::Embed(_) => Exit::Failure,
-            PersonalError::NoReminder(_) => Exit::NotFound,
+            PersonalError::NoReminder(_) | PersonalError::NotSetUp(_) => Exit::NotFound,
             _ => Exit::Usage,
         };
         CliError::new(exit, message)

@@ -70,7 +70,13 @@ impl Personal {
     }
 
     /// Creates a directory of the layout, for its owner only. Returns its path.
+    ///
+    /// # Errors
+    /// [`PersonalError::NotSetUp`] before the setup, so that nothing but the setup creates personal memory.
     pub(super) fn make(&self, name: &str) -> Result<PathBuf, PersonalError> {
+        if !self.root.exists() {
+            return Err(PersonalError::NotSetUp(self.root.clone()));
+        }
         let path = self.path(name);
         path_below(&self.root, name)
             .and_then(|path| check_folder(&path))

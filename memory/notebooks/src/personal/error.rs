@@ -19,6 +19,9 @@ pub enum PersonalError {
         /// The cause.
         source: io::Error,
     },
+    /// Nobody has set personal memory up.
+    #[error("there is no personal memory at {}; `muninn personal init` sets it up", .0.display())]
+    NotSetUp(PathBuf),
     /// A text is empty.
     #[error("`{0}` is empty")]
     Empty(&'static str),

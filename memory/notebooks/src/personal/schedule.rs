@@ -3,23 +3,28 @@
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::civil::{Date, DateTime};
-use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp};
+use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::{SignedDuration, Span, Timestamp};
 
 use super::error::PersonalError;
 use super::reminder_kind::ReminderKind;
+
+/// The most changes of a clock that are looked at for a skipped time.
+const MOST_CHANGES: usize = 64;
 
 /// The longest expression, in bytes.
 const MOST_EXPRESSION: usize = 200;
 
 /// The times of a reminder.
 ///
-/// Where clocks are changed, an expression with a fixed time that is skipped is due at the end of the gap, and one that is
-/// repeated is due once; an expression with `*` hours follows the clock (croner's rules, those of Vixie cron).
+/// Where clocks are changed, a time that is skipped is due at the end of the gap, and one that is repeated is due once; an
+/// expression with `*` hours follows the clock (the rules of Vixie cron).
 #[derive(Debug, Clone)]
 pub struct Schedule {
     times: Times,
     zone: TimeZone,
+    /// Whether a time that a clock skips is left out: of an expression with `*` hours.
+    follows_clock: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -49,7 +54,9 @@ impl Schedule {
                 Times::Cron(Box::new(cron))
             }
         };
-        Ok(Schedule { times, zone })
+        let hours = expression.split_whitespace().nth(1).or(Some(expression).filter(|text| text.trim() == "@hourly"));
+        let follows_clock = hours.is_some_and(|hours| hours.starts_with('*') || hours.starts_with('@'));
+        Ok(Schedule { times, zone, follows_clock })
     }
 
     /// The first time after an instant; `None` if there is none.
@@ -58,10 +65,25 @@ impl Schedule {
             Times::Once(at) => (*at > instant).then_some(*at),
             Times::Cron(cron) => {
                 let from = instant.to_zoned(self.zone.clone());
-                let next = cron.find_next_occurrence(&from, false).ok()?;
-                Some(next.timestamp())
+                let next = cron.find_next_occurrence(&from, false).ok().map(|next| next.timestamp());
+                let skipped = (!self.follows_clock).then(|| self.skipped_by(cron, instant, next)).flatten();
+                skipped.into_iter().chain(next).min()
             }
         }
+    }
+
+    /// The end of the first gap before `next` in which the expression has a time. croner finds a single time of a gap there,
+    /// but none of a list.
+    fn skipped_by(&self, cron: &Cron, instant: Timestamp, next: Option<Timestamp>) -> Option<Timestamp> {
+        let gaps = self.zone.following(instant).take(MOST_CHANGES).map(|change| change.timestamp());
+        let before_next = gaps.take_while(|at| next.is_none_or(|next| *at < next));
+        before_next.into_iter().find(|at| {
+            let just_before = at.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(*at);
+            let [from, to] = [just_before, *at].map(|at| self.zone.to_datetime(at));
+            let civil = |time: DateTime| time.to_zoned(TimeZone::UTC).ok();
+            let first = civil(from).and_then(|from| cron.find_next_occurrence(&from, false).ok());
+            first.is_some_and(|first| first.datetime() < to)
+        })
     }
 
     pub fn zone(&self) -> &TimeZone {
@@ -149,7 +171,14 @@ fn whole_second(time: Timestamp) -> Timestamp {
 pub fn time(text: &str, zone: &TimeZone) -> Result<Timestamp, PersonalError> {
     let text = text.trim();
     let civil = || text.parse::<DateTime>().or_else(|_| text.parse::<Date>().map(DateTime::from));
-    let zoned = || civil().ok()?.to_zoned(zone.clone()).ok();
-    let at = text.parse().ok().or_else(|| Some(zoned()?.timestamp()));
+    let at = text.parse().ok().or_else(|| in_zone(civil().ok()?, zone));
     at.ok_or_else(|| PersonalError::Time(text.to_owned()))
+}
+
+/// The instant of a time in a zone. A time that a clock skips is the end of the gap, and a repeated one is the first.
+fn in_zone(time: DateTime, zone: &TimeZone) -> Option<Timestamp> {
+    let found = zone.to_ambiguous_zoned(time);
+    let is_skipped = matches!(found.offset(), AmbiguousOffset::Gap { .. });
+    let at = found.earlier().ok()?.timestamp();
+    if is_skipped { Some(zone.following(at).next()?.timestamp()) } else { Some(at) }
 }

@@ -31,6 +31,7 @@ pub struct Setup {
 impl Personal {
     /// Creates the directory, and those of its files that do not exist. Returns the paths of the new ones, below the directory.
     pub fn set_up(&self, setup: &Setup) -> Result<Vec<&'static str>, PersonalError> {
+        private_file::dir(self.root()).map_err(PersonalError::io(self.root()))?;
         let _lock = self.lock()?;
         for folder in [STATE, JOURNAL, &format!("{ENTITIES}/people"), &format!("{ENTITIES}/projects")] {
             self.make(folder)?;

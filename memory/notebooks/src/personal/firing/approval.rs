@@ -160,6 +160,7 @@ mod tests {
     fn makers_are_noted_with_the_reminder() {
         let folder = tempfile::tempdir().unwrap();
         let personal = Personal::new(&folder.path().join("me"), Clock::fixed("2026-03-10T12:00:00Z".parse().unwrap()));
+        std::fs::create_dir(personal.root()).unwrap();
         let firings = Firings::open(&folder.path().join("state")).unwrap();
         for maker in [Maker::Tool, Maker::Person, Maker::Tool] {
             let new = NewReminder {

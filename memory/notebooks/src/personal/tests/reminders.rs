@@ -114,6 +114,36 @@ fn ids_and_expressions_that_cannot_be_are_refused() {
 }
 
 #[test]
+fn a_time_that_a_clock_skips_is_due_at_the_end_of_the_gap() {
+    for (name, once, expressions, end) in [
+        (
+            "Europe/Berlin",
+            "2027-03-28T02:30",
+            &["30 2 28 3 *", "10,50 2 28 3 *", "*/20 2 28 3 *", "0-59/7 2 * 3 *", "30 2 * * *"][..],
+            "2027-03-28T01:00:00Z",
+        ),
+        ("America/New_York", "2027-03-14T02:15", &["15 2 14 3 *", "15,45 2 14 3 *"], "2027-03-14T07:00:00Z"),
+        ("Australia/Lord_Howe", "2027-10-03T02:10", &["10 2 3 10 *", "5,10 2 3 10 *"], "2027-10-02T15:30:00Z"),
+        ("America/Santiago", "2027-09-05T00:00", &["0 0 5 9 *", "0,30 0 5 9 *"], "2027-09-05T04:00:00Z"),
+    ] {
+        let (zone, end): (_, Timestamp) = (zone(Some(name)).unwrap(), end.parse().unwrap());
+        let before = end - jiff::SignedDuration::from_hours(20);
+        let due = |kind, expression: &str| Schedule::parse(kind, expression, zone.clone()).unwrap().after(before);
+        assert_eq!(due(ReminderKind::Once, once), Some(end), "{name} {once}");
+        for expression in expressions {
+            assert_eq!(due(ReminderKind::Cron, expression), Some(end), "{name} {expression}");
+        }
+        // Hours that follow the clock skip it.
+        let hourly = due(ReminderKind::Cron, "30 * * * *").unwrap();
+        assert!(hourly < end, "{name} {hourly}");
+    }
+    // A time that exists twice is the first one.
+    let berlin = zone(Some("Europe/Berlin")).unwrap();
+    let once = Schedule::parse(ReminderKind::Once, "2027-10-31T02:30", berlin).unwrap();
+    assert_eq!(once.after(Timestamp::UNIX_EPOCH).unwrap().to_string(), "2027-10-31T00:30:00Z");
+}
+
+#[test]
 fn clock_changes_are_those_of_cron() {
     let zone = zone(Some("Europe/Berlin")).unwrap();
     let due = |expression: &str, from: &str, count: usize| -> Vec<String> {
