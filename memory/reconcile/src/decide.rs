@@ -245,10 +245,10 @@ fn proposal(older: &RecordClaim<'_>, newer: &RecordClaim<'_>, is_value: bool) ->
     let same_subject =
         older.subject.zip(newer.subject).is_some_and(|(subject, other)| subject.eq_ignore_ascii_case(other));
     match () {
-        () if says_it_replaces(newer.text) => Some("the newer one says that something was replaced"),
-        () if same_subject && same_author => Some("the same author wrote about the same subject again"),
-        () if is_value && same_file => Some("both cite the same file, and the value has changed"),
-        () if is_value && same_author => Some("both are from the same author, and the value has changed"),
+        () if says_it_replaces(newer.text) => Some("The newer one says that something was replaced."),
+        () if same_subject && same_author => Some("The same author wrote about the same subject again."),
+        () if is_value && same_file => Some("Both cite the same file, and the value has changed."),
+        () if is_value && same_author => Some("Both are from the same author, and the value has changed."),
         () => None,
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn text(conflict: &ConflictView) -> String {
     }
     if let Some(evidence) = &conflict.proposal {
         heading.push_str(&format!(
-            "\nproposed: the newest replaces the others, because {} (`muninn resolve ID --accept`)",
+            "\nproposed: the newest replaces the others (`muninn resolve ID --accept`). {}",
             sanitize_line(evidence)
         ));
     }

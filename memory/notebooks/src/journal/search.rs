@@ -2,6 +2,7 @@
 //!
 //! Each dimension has a score from 0 to 1, that of [`TextIndex::scores`]. An older entry needs a better match: see [`required`].
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use muninn_base::image::{DerivedImage, ImageFormat};
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
 use super::log::{Log, LogEntry, timestamp};
+use super::section::SectionFile;
 
 /// Scores are exact to a ten-thousandth.
 const STEPS: f32 = 10_000.0;
@@ -25,7 +27,7 @@ const MOST_TEXT: usize = 20_000;
 /// the newest entries, half as large; of the others, the first line is searched.
 const MOST_INDEXED: usize = 32 << 20;
 const DAY: f64 = 86_400.0;
-const IMAGE: ImageFormat = ImageFormat { prefix: "journal-search-", magic: b"muninn journal search 5\n" };
+const IMAGE: ImageFormat = ImageFormat { prefix: "journal-search-", magic: b"muninn journal search 6\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 #[derive(Debug, Clone, PartialEq)]
@@ -165,6 +167,9 @@ impl SearchIndex {
         }
         let mut tokenizer = Tokenizer::new();
         let (mut context, mut content) = (TextsBuilder::default(), TextsBuilder::default());
+        // A section's overview is found with its newest entry.
+        let newest: HashMap<&str, ObjectId> =
+            entries.iter().map(|entry| (entry.section.as_str(), entry.commit)).collect();
         for (indexed, entry) in indexed.iter().zip(entries) {
             let place = entry.section.as_str().replace('/', " ");
             let read = if indexed.bytes == 0 { None } else { Some(chain.commit(entry.commit)?) };
@@ -172,12 +177,14 @@ impl SearchIndex {
             let work_context = parsed.as_ref().map_or("", |entry| beginning(&entry.work_context));
             context.add(&mut tokenizer, vectors, &format!("{work_context} {place}"));
             match &parsed {
-                Some(entry) => {
-                    let summary = beginning(entry.summary.as_deref().unwrap_or_default());
-                    let text = format!("{summary}\n{}", beginning(&entry.text));
+                Some(parsed) => {
+                    let summary = beginning(parsed.summary.as_deref().unwrap_or_default());
+                    let is_newest = newest.get(entry.section.as_str()) == Some(&entry.commit);
+                    let overview = if is_newest { overview_at(chain, entry) } else { String::new() };
+                    let text = format!("{summary}\n{place}\n{}\n{}", beginning(&parsed.text), beginning(&overview));
                     content.add(&mut tokenizer, vectors, &text);
                 }
-                None => content.add(&mut tokenizer, vectors, &entry.headline),
+                None => content.add(&mut tokenizer, vectors, &format!("{}\n{place}", entry.headline)),
             }
         }
         self.contexts.replace_newest(vec![(); entries.len()], context.finish());
@@ -231,6 +238,12 @@ impl SearchIndex {
 fn searched_bytes(chain: &CommitChain, entry: &LogEntry) -> Result<usize, ChainError> {
     let cost = chain.commit_cost(entry.commit)?;
     Ok(usize::try_from(cost).unwrap_or(MOST_TEXT).min(MOST_TEXT))
+}
+
+/// The overview of an entry's section, as it was with the entry; empty if it cannot be read.
+fn overview_at(chain: &CommitChain, entry: &LogEntry) -> String {
+    let file = chain.file(entry.commit, &entry.section.file()).ok().flatten();
+    file.map(|file| SectionFile::parse(&file.text).overview).unwrap_or_default()
 }
 
 fn beginning(text: &str) -> &str {

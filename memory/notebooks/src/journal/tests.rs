@@ -357,6 +357,32 @@ fn search_ranks_both_dimensions_and_asks_more_of_old_entries() {
 }
 
 #[test]
+fn search_covers_names_of_sections_and_overviews() {
+    let repo = Repo::new();
+    let journal = repo.journal();
+    let with_overview = Draft {
+        overview: Some("The chrysanthemum policy bounds every queue.\n".to_owned()),
+        ..draft("Sensors were calibrated. Filters come next.")
+    };
+    let version = journal.section(&section("gateway/turbidity")).unwrap().version;
+    let first = journal.write(&section("gateway/turbidity"), &with_overview, Some(version)).unwrap().id;
+    for number in 0..30 {
+        write(&journal, &format!("other/{number}"), &format!("Entry {number} about invoices."));
+    }
+    let found = |query: &str| -> Vec<String> {
+        let found = journal.search("", query, None, &SearchSettings::default()).unwrap();
+        found.into_iter().map(|found| found.id).collect()
+    };
+    for query in ["turbidity", "gateway/turbidity", "chrysanthemum policy", "which policy bounds the queue"] {
+        assert_eq!(found(query), [&*first], "{query}");
+    }
+    // The overview is found with the newest entry, too.
+    let second = write(&journal, "gateway/turbidity", "Filters were changed.").id;
+    assert!(found("chrysanthemum policy").contains(&second));
+    assert_eq!(found("turbidity").len(), 2);
+}
+
+#[test]
 fn required_score_grows_with_age_and_never_exceeds_a_perfect_match() {
     let settings = SearchSettings::default();
     let of = |days: f64| super::search::required(days, 0.5, &settings);

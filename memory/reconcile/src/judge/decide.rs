@@ -20,40 +20,40 @@ pub(super) fn decide(parts: [Parts<'_>; 2], is_exchanged: bool, tools: &FittedJu
     let both = aligned(parts.map(|one| one.whole));
     let says_nothing = |side: &&[Token]| !side.iter().any(|token| token.kind.is_content());
     if both.sides.iter().any(says_nothing) {
-        return Judgement::exact(Relation::Unrelated, "one says nothing");
+        return Judgement::exact(Relation::Unrelated, "One of them says nothing.");
     }
     if is_equal(&both) {
         // Only a closed list of differences is harmless: somebody with judgement can merge the two.
         return Judgement {
             related: 1.0,
-            ..Judgement::exact(Relation::Unrelated, "the same words but for their form")
+            ..Judgement::exact(Relation::Unrelated, "Both have the same words, in another form.")
         };
     }
     if both.headings_differ() || both.ids_differ() {
-        return Judgement::exact(Relation::Unrelated, "they name different things");
+        return Judgement::exact(Relation::Unrelated, "They name different things.");
     }
     if is_denied(&both) {
-        return Judgement::exact(Relation::Undecided, "one denies what the other says");
+        return Judgement::exact(Relation::Undecided, "One denies what the other says.");
     }
     if both.agents_differ() {
         return Judgement {
             is_value: true,
-            ..Judgement::exact(Relation::Undecided, &format!("same, but {}", difference(&both, is_exchanged)))
+            ..Judgement::exact(Relation::Undecided, &format!("They say the same, but {}.", difference(&both, is_exchanged)))
         };
     }
     if both.adds() {
-        return Judgement { related: 1.0, ..Judgement::exact(Relation::Unrelated, "one says more") };
+        return Judgement { related: 1.0, ..Judgement::exact(Relation::Unrelated, "One says more than the other.") };
     }
     let values: Vec<f32> = named(parts, &both, tools).map(|(_, value)| value).collect();
     let [contradicts, same, _] = tools.forest.probabilities(&values);
     let (relation, reason) = if contradicts >= UNDECIDED {
-        (Relation::Undecided, "same subject, but")
+        (Relation::Undecided, "They have the same subject, but")
     } else {
-        (Relation::Unrelated, "too little in common:")
+        (Relation::Unrelated, "They have too little in common:")
     };
     Judgement {
         relation,
-        reason: format!("{reason} {}", difference(&both, is_exchanged)),
+        reason: format!("{reason} {}.", difference(&both, is_exchanged)),
         related: contradicts + same,
         certainty: contradicts,
         is_value: both.is_value(),
@@ -109,7 +109,7 @@ fn is_denied(both: &Alignment<'_>) -> bool {
     one.abs_diff(other) == 1 && content(0).next().is_some() && content(0).eq(content(1))
 }
 
-/// What differs, for a reviewer.
+/// What differs, for a reviewer, as a clause.
 fn difference(both: &Alignment<'_>, is_exchanged: bool) -> String {
     let shown = |tokens: &[&Token]| {
         let words = tokens.iter().filter(|token| !matches!(token.kind, Kind::Function | Kind::Colon));
@@ -121,7 +121,7 @@ fn difference(both: &Alignment<'_>, is_exchanged: bool) -> String {
     }
     match (a.is_empty(), b.is_empty()) {
         (true, true) => "the order of the words differs".to_owned(),
-        (false, true) | (true, false) => format!("only one has `{a}{b}`"),
-        (false, false) => format!("`{a}` against `{b}`"),
+        (false, true) | (true, false) => format!("only one says `{a}{b}`"),
+        (false, false) => format!("the first says `{a}` and the second `{b}`"),
     }
 }

@@ -192,7 +192,7 @@ pub(crate) fn with_veto(verdict: ModelVerdict, opposes: bool) -> ModelVerdict {
             relation: Relation::Undecided,
             is_vetoed: true,
             newer_holds: false,
-            reason: format!("{}; but one negates or opposes words of the other", verdict.reason),
+            reason: format!("{}. But one negates or opposes words of the other.", verdict.reason.trim_end_matches('.')),
         },
         _ => verdict,
     }

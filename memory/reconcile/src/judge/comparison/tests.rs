@@ -205,9 +205,9 @@ fn similarity_counts_common_words() {
 #[test]
 fn reason_names_the_difference() {
     let found = judged("The default quota is 9.", "The default quota is 12.");
-    assert_eq!(found.reason, "same subject, but `9` against `12`");
+    assert_eq!(found.reason, "They have the same subject, but the first says `9` and the second `12`.");
     let found = judged("It needs Java.", "It does not need Java.");
-    assert_eq!(found.reason, "one denies what the other says");
+    assert_eq!(found.reason, "One denies what the other says.");
 }
 
 const WORDS: &[&str] = &[

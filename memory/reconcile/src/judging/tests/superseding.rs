@@ -22,7 +22,7 @@ fn of(records: &[Record]) -> Plan {
 
 #[test]
 fn same_author_and_subject_is_a_proposal() {
-    for (author, expected) in [("ada", Some("the same author wrote about the same subject again")), ("ben", None)] {
+    for (author, expected) in [("ada", Some("The same author wrote about the same subject again.")), ("ben", None)] {
         let after = of(&[said(1, "is", "ada"), said(2, "not", author)]);
         assert_eq!((after.summary.undecided, after.summary.conflicts, after.conflicts.len()), (1, 0, 1));
         let open = open_among(&after.main.iter().collect::<Vec<_>>());
