@@ -336,3 +336,16 @@ fn full_disk_does_not_keep_the_daemon_from_answering() {
     let ended = wait_until("the end of the daemon", || daemon.try_wait().unwrap());
     assert!(ended.success(), "{ended:?}");
 }
+
+/// Between two calls, and when the user asks for it.
+#[test]
+fn configuration_is_read_again_on_a_signal() {
+    let home = Home::new();
+    let status = home.start();
+    home.env.write_config(&format!("{PATIENT}daemon_idle_minutes = 7\n"));
+    let process = status["process"].as_u64().or(status["pid"].as_u64()).unwrap();
+    let hung_up = std::process::Command::new("kill").args(["-HUP", &process.to_string()]).status().unwrap();
+    assert!(hung_up.success());
+    wait_until("the new configuration", || home.log().contains("the configuration was reloaded").then_some(()));
+    assert_eq!(home.status().unwrap(), status, "the process stays");
+}

@@ -63,11 +63,18 @@ impl Drop for Presence {
 
 /// Whether a URL names a gateway that runs on this machine.
 pub fn is_gateway(state_dir: &Path, url: &str) -> bool {
-    let Some(port) = loopback_port(url) else { return false };
-    let Ok(file) = private_file::open(&path(state_dir, port)) else {
-        return false;
-    };
-    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    loopback_port(url).is_some_and(|port| is_held(&path(state_dir, port)))
+}
+
+/// Whether any gateway of this user runs on this machine.
+pub fn is_any_gateway(state_dir: &Path) -> bool {
+    let entries = std::fs::read_dir(state_dir).into_iter().flatten().flatten();
+    let mut ports = entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("gateway-")?.parse().ok());
+    ports.any(|port| is_held(&path(state_dir, port)))
+}
+
+fn is_held(path: &Path) -> bool {
+    private_file::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// The port of a URL with a loopback address.
@@ -113,8 +120,9 @@ mod tests {
     fn gateway_is_present_until_its_process_drops_the_mark() {
         let state = tempfile::tempdir().unwrap();
         let url = "http://127.0.0.1:4747/v1";
-        assert!(!is_gateway(state.path(), url));
+        assert!(!is_gateway(state.path(), url) && !is_any_gateway(state.path()));
         let presence = Presence::announce(state.path(), 4747).unwrap();
+        assert!(is_any_gateway(state.path()));
         assert!(is_gateway(state.path(), url));
         assert!(is_gateway(state.path(), "http://localhost:4747"));
         assert!(!is_gateway(state.path(), "http://127.0.0.1:4748"));
@@ -122,7 +130,10 @@ mod tests {
         drop(presence);
         assert!(!is_gateway(state.path(), url));
         std::fs::write(path(state.path(), 4747), "").unwrap();
-        assert!(!is_gateway(state.path(), url), "the file alone means nothing");
+        std::fs::write(state.path().join("gateway-x"), "").unwrap();
+        let any = is_gateway(state.path(), url) || is_any_gateway(state.path());
+        assert!(!any, "the file alone means nothing");
+        std::fs::remove_file(state.path().join("gateway-x")).unwrap();
         let again = Presence::announce(state.path(), 4747).unwrap();
         assert!(is_gateway(state.path(), url));
         drop(again);

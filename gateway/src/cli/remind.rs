@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use muninn_base::with_causes;
-use muninn_config::{env_vars, paths};
+use muninn_config::{env_vars, paths, presence};
 use muninn_notebooks::personal::{
     self, CatchUp, FiringError, Maker, NewReminder, Personal, ReminderExtras, ReminderKind, ScheduleView,
 };
@@ -310,6 +310,10 @@ fn warn_if_nothing_fires(personal: &Personal, common: &Common) {
         output::note(&format!(
             "note: macrodata's daemon (process {process}) fires the reminders, each as a run of its agent or not at all"
         ));
+        return;
+    }
+    // A gateway fires them, whatever its configuration file.
+    if paths::state_dir().is_ok_and(|state| presence::is_any_gateway(&state)) {
         return;
     }
     #[cfg(unix)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use muninn_base::Clock;
 use muninn_core::App;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -33,6 +33,7 @@ const MOST_CONNECTIONS: usize = 64;
 /// A running server. Dropping it ends it without waiting.
 pub struct Server {
     stop: CancellationToken,
+    follow: Arc<Notify>,
     ended: oneshot::Receiver<End>,
     thread: Option<JoinHandle<()>>,
 }
@@ -75,18 +76,23 @@ impl Server {
             .build()?;
         let (ends, ending) = mpsc::channel(1);
         let shared = Arc::new(Shared { service, host, activity: Activity::new(times.clock.clone()), ends });
-        let stop = CancellationToken::new();
+        let (stop, follow) = (CancellationToken::new(), Arc::new(Notify::new()));
         let (sender, ended) = oneshot::channel();
         let thread = std::thread::Builder::new().name("muninn-daemon".to_owned()).spawn({
-            let stop = stop.clone();
+            let (stop, follow) = (stop.clone(), Arc::clone(&follow));
             move || {
-                let end = runtime.block_on(listen(listener, shared, times, (ending, stop)));
+                let end = runtime.block_on(listen(listener, shared, times, (ending, stop, follow)));
                 // The end does not wait for computations that are under way.
                 runtime.shutdown_background();
                 sender.send(end).ok();
             }
         })?;
-        Ok(Server { stop, ended, thread: Some(thread) })
+        Ok(Server { stop, follow, ended, thread: Some(thread) })
+    }
+
+    /// Reads the configuration again, as the user asks for by a signal.
+    pub fn follow(&self) {
+        self.follow.notify_one();
     }
 
     /// Waits for the end. To be called once.
@@ -120,7 +126,7 @@ async fn listen<S: Service>(
     listener: Listener,
     shared: Arc<Shared<S>>,
     times: Times,
-    ending: (mpsc::Receiver<End>, CancellationToken),
+    ending: (mpsc::Receiver<End>, CancellationToken, Arc<Notify>),
 ) -> End {
     let calls = TaskTracker::new();
     let end = accept(&listener, &shared, &times, ending, &calls).await;
@@ -138,7 +144,7 @@ async fn accept<S: Service>(
     listener: &Listener,
     shared: &Arc<Shared<S>>,
     times: &Times,
-    (mut ending, stop): (mpsc::Receiver<End>, CancellationToken),
+    (mut ending, stop, follow): (mpsc::Receiver<End>, CancellationToken, Arc<Notify>),
     calls: &TaskTracker,
 ) -> End {
     let accepting = match listener.accepting() {
@@ -160,7 +166,12 @@ async fn accept<S: Service>(
             biased;
             Some(end) = ending.recv() => return end,
             () = stop.cancelled() => return End::Stopped,
+            () = follow.notified() => {
+                shared.service.follow();
+                continue;
+            }
             _ = ticks.tick() => {
+                shared.service.follow();
                 let is_idle = times.idle.is_some_and(|idle| shared.activity.is_idle_for(idle));
                 if is_idle && !shared.service.is_needed() {
                     return End::Idle;

@@ -22,6 +22,9 @@ pub(super) trait Service: Send + Sync + 'static {
 
     /// Whether the process has work although nobody calls.
     fn is_needed(&self) -> bool;
+
+    /// Takes over what has changed, now and then and when the user asks for it.
+    fn follow(&self);
 }
 
 /// The application of this process.
@@ -34,9 +37,7 @@ pub(super) struct AppService {
 impl Service for AppService {
     async fn call(&self, request: &RawValue) -> serde_json::Result<Box<RawValue>> {
         let request: LocalRequest = serde_json::from_str(request.get())?;
-        if let Some(config) = &self.config {
-            config.follow(&self.app);
-        }
+        self.follow();
         let _refresh = RefreshOnDrop { app: &self.app, directory: request.directory().clone() };
         to_raw_value(&self.app.answer_local(request).await)
     }
@@ -48,6 +49,12 @@ impl Service for AppService {
 
     fn is_needed(&self) -> bool {
         self.app.has_reminders()
+    }
+
+    fn follow(&self) {
+        if let Some(config) = &self.config {
+            config.follow(&self.app);
+        }
     }
 }
 
@@ -92,7 +99,10 @@ impl ConfigFile {
         *seen = now;
         let read = load(&Overrides { config: self.named.clone(), listen: None });
         match read.and_then(|config| app.reload_for_local_programs(config)) {
-            Ok(_) => tracing::info!("the configuration was reloaded"),
+            Ok(kept) => {
+                tracing::info!("the configuration was reloaded");
+                kept.iter().for_each(|line| tracing::warn!("{line}"));
+            }
             Err(error) => tracing::error!("{error}; the previous configuration stays in force"),
         }
     }

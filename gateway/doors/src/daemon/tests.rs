@@ -56,6 +56,8 @@ impl Service for Echo {
         vec!["/b".into(), "/a".into()]
     }
 
+    fn follow(&self) {}
+
     fn is_needed(&self) -> bool {
         false
     }

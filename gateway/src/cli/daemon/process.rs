@@ -53,8 +53,7 @@ pub(super) fn run(common: &Common, stay: bool) -> Result<ExitCode, CliError> {
     let end = loop {
         match signals.wait_unless(async { Event::Ended(server.ended().await) }) {
             Event::Signal(Request::Stop) => break None,
-            // The file is read again whenever it has changed.
-            Event::Signal(Request::Reload) => {}
+            Event::Signal(Request::Reload) => server.follow(),
             Event::Ended(end) => break Some(end),
         }
     };
