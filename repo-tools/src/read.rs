@@ -4,7 +4,7 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use muninn_base::{Links, PathError, RelPath, open_regular, read_at_most};
+use muninn_base::{Links, PathError, RelPath, open_regular, read_at_most, utf16};
 
 use crate::blob::BlobId;
 use crate::secret::is_secret;
@@ -16,8 +16,8 @@ const BINARY_WINDOW: usize = 8 * 1024;
 /// The text of a file at the moment it was read.
 #[derive(Debug, Clone)]
 pub struct FileText {
-    /// The content without a byte order mark. Bytes that are not UTF-8 become U+FFFD, so that a source file with a
-    /// Latin-1 comment is still read and line numbers stay correct. CRLF is kept; a line ends at `\n`.
+    /// The content without a byte order mark. UTF-16 with a mark is decoded. Bytes that are not UTF-8 become U+FFFD, so that a
+    /// source file with a Latin-1 comment is still read and line numbers stay correct. CRLF is kept; a line ends at `\n`.
     pub text: String,
     /// The blob id of the raw bytes.
     pub blob: BlobId,
@@ -89,11 +89,13 @@ pub fn read_text(worktree: &Worktree, path: &RelPath, cap: u64) -> Result<FileTe
     })?;
     let size = bytes.len() as u64;
     let binary = || ReadError::Binary { path: path.clone() };
-    if memchr::memchr(0, &bytes[..bytes.len().min(BINARY_WINDOW)]).is_some() {
+    let wide = utf16(&bytes);
+    if wide.is_none() && memchr::memchr(0, &bytes[..bytes.len().min(BINARY_WINDOW)]).is_some() {
         return Err(binary());
     }
     let blob = worktree.blob_id(&bytes).ok_or_else(binary)?;
-    Ok(FileText { text: decode(bytes), blob, size, modified: metadata.modified().unwrap_or(UNIX_EPOCH) })
+    let text = wide.unwrap_or_else(|| decode(bytes));
+    Ok(FileText { text, blob, size, modified: metadata.modified().unwrap_or(UNIX_EPOCH) })
 }
 
 /// Returns the size and the modification time of a regular file of the worktree, without opening it.
@@ -168,6 +170,19 @@ mod tests {
         assert_eq!(file.text, "one\r\ntwo\r\n");
         assert_eq!(file.size, 13);
         assert_eq!(file.blob.to_string(), repo.git(&["hash-object", "--no-filters", "a.txt"]).trim());
+    }
+
+    #[test]
+    fn utf_16_with_a_mark_is_read() {
+        let repo = Fixture::with(&[]);
+        let units = "int größe;\n".encode_utf16();
+        let bytes: Vec<u8> = [0xff, 0xfe].into_iter().chain(units.flat_map(u16::to_le_bytes)).collect();
+        repo.write("wide.c", &bytes);
+        let file = read(&repo, "wide.c").unwrap();
+        assert_eq!((&*file.text, file.size), ("int größe;\n", bytes.len() as u64));
+        assert_eq!(file.blob.to_string(), repo.git(&["hash-object", "--no-filters", "wide.c"]).trim());
+        repo.write("bare.c", &bytes[2..]);
+        assert!(matches!(read(&repo, "bare.c"), Err(ReadError::Binary { .. })));
     }
 
     #[test]

@@ -439,3 +439,34 @@ fn a_question_goes_to_the_only_model_and_several_are_listed() {
         assert_eq!(refused.status.code(), Some(2), "{said}");
     }
 }
+
+#[test]
+fn sources_in_utf_16_are_read_by_all_tools() {
+    let env = TestEnv::new(MUNINN);
+    let root = env.repository("demo", &[("src/lib.rs", "pub fn other() {\n    refill_bucket();\n}\n")]);
+    let wide = |text: &str| -> Vec<u8> {
+        [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect()
+    };
+    std::fs::write(root.join("src/wide.rs"), wide("/// Fills the bucket größer.\npub fn refill_bucket() {}\n")).unwrap();
+    std::fs::write(root.join("page.md"), wide("# Wide\n\nThe zirconium backup runs at night.\n")).unwrap();
+    env.commit(&root, "wide");
+    for arguments in [
+        &["grep", "refill_bucket"][..],
+        &["read", "src/wide.rs"],
+        &["outline", "src/wide.rs"],
+        &["symbols", "refill_bucket"],
+        &["definition", "refill_bucket"],
+        &["references", "refill_bucket"],
+        &["callers", "refill_bucket"],
+    ] {
+        let shown = env.stdout_of(&root, arguments);
+        assert!(shown.contains("refill_bucket") || shown.contains("src/lib.rs"), "{arguments:?}: {shown}");
+    }
+    assert!(env.stdout_of(&root, &["definition", "refill_bucket"]).contains("src/wide.rs:2"));
+    std::fs::create_dir_all(root.join(".muninn/knowledge")).unwrap();
+    env.stdout_of(&root, &["wiki", "new", "wide", "--from", "page.md"]);
+    assert!(env.stdout_of(&root, &["wiki", "show", "wide"]).contains("zirconium"));
+    std::fs::copy(root.join("page.md"), root.join(".muninn/knowledge/raw.md")).unwrap();
+    assert!(env.stdout_of(&root, &["wiki", "show", "raw"]).contains("zirconium"));
+    assert!(env.stdout_of(&root, &["recall", "When does the zirconium backup run?"]).contains("zirconium"));
+}

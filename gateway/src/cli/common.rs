@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::{StyledStr, Styles};
-use muninn_base::{Clock, with_causes};
+use muninn_base::{Clock, utf16, with_causes};
 use muninn_config::{Config, Overrides, env_vars, load, paths};
 use muninn_core::Workspace;
 use muninn_repo_tools::Worktree;
@@ -81,10 +81,12 @@ pub(crate) fn is_confirmed(question: &str) -> std::io::Result<bool> {
 /// The text of a file; `-` is standard input.
 pub(crate) fn read_text(from: &Path) -> Result<String, CliError> {
     let read = if from.as_os_str() == "-" {
-        let mut text = String::new();
-        std::io::Read::read_to_string(&mut std::io::stdin(), &mut text).map(|_| text)
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::stdin(), &mut bytes).map(|_| bytes)
     } else {
-        std::fs::read_to_string(from)
+        std::fs::read(from)
     };
-    read.map_err(|error| CliError::new(Exit::Failure, format!("cannot read {}: {error}", from.display())))
+    let no_text = |error| std::io::Error::new(std::io::ErrorKind::InvalidData, error);
+    let text = |bytes: Vec<u8>| utf16(&bytes).map_or_else(|| String::from_utf8(bytes).map_err(no_text), Ok);
+    read.and_then(text).map_err(|error| CliError::new(Exit::Failure, format!("cannot read {}: {error}", from.display())))
 }

@@ -1,5 +1,5 @@
 //! The ground: paths, files that are opened safely, private files and databases, time, deadlines and threads. This is the
-//! lowest crate of the workspace, and knows neither git nor text.
+//! lowest crate of the workspace, and knows nothing of git.
 
 pub mod added_lines;
 mod causes;
@@ -16,6 +16,7 @@ mod regular_file;
 pub mod stamp;
 mod supervisor;
 mod until;
+mod utf16;
 
 pub use added_lines::add_missing_lines;
 pub use causes::with_causes;
@@ -29,3 +30,4 @@ pub use regular_file::{
 };
 pub use supervisor::{Supervisor, Task, TaskReport, TaskState};
 pub use until::{CancelFlag, Until};
+pub use utf16::utf16;

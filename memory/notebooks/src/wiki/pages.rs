@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use muninn_base::clock::Clock;
-use muninn_base::{Links, read_regular};
+use muninn_base::{Links, read_regular, utf16};
 use muninn_repo_tools::front_matter::FrontMatter;
 use muninn_team::knowledge::{Bounds, Listing, MarkdownFile, is_placeholder};
 use muninn_text::markdown::sections;
@@ -383,8 +383,11 @@ pub(super) fn page_bytes(path: &Path) -> io::Result<Vec<u8>> {
     read_regular(path, Links::Refuse, BOUNDS.file_bytes)
 }
 
-/// The text of a file; bytes that are no UTF-8 are replaced. Binary files are refused.
+/// The text of a file; UTF-16 with a byte order mark is decoded, and bytes that are no UTF-8 are replaced. Binary files are refused.
 pub(super) fn decoded(bytes: Vec<u8>) -> io::Result<String> {
+    if let Some(text) = utf16(&bytes) {
+        return Ok(text);
+    }
     if bytes.contains(&0) {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is a binary file"));
     }
