@@ -447,7 +447,8 @@ fn sources_in_utf_16_are_read_by_all_tools() {
     let wide = |text: &str| -> Vec<u8> {
         [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect()
     };
-    std::fs::write(root.join("src/wide.rs"), wide("/// Fills the bucket größer.\npub fn refill_bucket() {}\n")).unwrap();
+    std::fs::write(root.join("src/wide.rs"), wide("/// Fills the bucket größer.\npub fn refill_bucket() {}\n"))
+        .unwrap();
     std::fs::write(root.join("page.md"), wide("# Wide\n\nThe zirconium backup runs at night.\n")).unwrap();
     env.commit(&root, "wide");
     for arguments in [

@@ -6,6 +6,7 @@ use muninn_tests::TestEnv;
 use serde_json::{Value, json};
 
 use crate::MUNINN;
+use crate::mcp::Client;
 use crate::stage::FILES;
 
 fn write(root: &Path, pages: &[(&str, &str)]) {
@@ -92,4 +93,38 @@ fn any_folder_is_a_wiki_and_stays_as_it_is() {
     assert_eq!(std::fs::read_dir(&map).unwrap().count(), 2, "nothing is written into it");
     let none = env.run(&home, &["wiki", "list", "--dir", "/no/such/folder"]);
     assert_eq!(none.status.code(), Some(4));
+}
+
+#[test]
+fn a_wiki_inside_the_repository_is_searched_and_quoted_as_knowledge_is() {
+    let env = TestEnv::new(MUNINN);
+    let page = "# The NAS\n\nThe zirconium backup runs at four in the morning, because the tape robot is idle then.\n";
+    let root = env.repository(
+        "demo",
+        &[
+            ("docs/wiki/homelab/nas.md", page),
+            ("docs/wiki/.obsidian/x.md", "# Zirconium settings\n\nThe zirconium backup of editors.\n"),
+            ("src/lib.rs", "pub fn other() {}\n"),
+        ],
+    );
+    env.write_config("[wiki]\npath = \"docs/wiki\"\n");
+    let question = "When does the zirconium backup run?";
+    let recalled = env.stdout_of(&root, &["recall", question]);
+    assert!(recalled.contains("docs/wiki/homelab/nas.md") && recalled.contains("four in the morning"), "{recalled}");
+    assert!(!recalled.contains("obsidian"), "{recalled}");
+    assert!(env.stdout_of(&root, &["knowledge", "list"]).contains("docs/wiki/homelab/nas.md"));
+    assert!(env.stdout_of(&root, &["wiki", "search", "at which hour is the tape robot free for backups"]).contains("homelab/nas"));
+    let mut client = Client::start(&env, &root, |_| {});
+    let (_, context) = client.call("find_context", &json!({"question": question}));
+    assert!(context.contains("four in the morning"), "{context}");
+    // A change is seen by the next question.
+    std::fs::write(root.join("docs/wiki/homelab/nas.md"), page.replace("four", "five")).unwrap();
+    let (_, recalled) = client.call("recall", &json!({"query": question}));
+    assert!(recalled.contains("five in the morning"), "{recalled}");
+    // A folder elsewhere, and the whole repository, are no knowledge.
+    for path in [env.path("home").display().to_string(), ".".to_owned()] {
+        env.write_config(&format!("[wiki]\npath = \"{path}\"\n"));
+        let recalled = env.run(&root, &["recall", question]);
+        assert_eq!(recalled.status.code(), Some(1), "{path}: {recalled:?}");
+    }
 }

@@ -133,7 +133,7 @@ impl Engine {
             Some(Err(error)) => (of_team(), Some(format!("only main memory is read: {}", with_causes(&error)))),
             None => (of_team(), None),
         };
-        MemorySources { records, journal: self.settings.journal.clone(), unread }
+        MemorySources { records, journal: self.settings.journal.clone(), wiki: self.settings.wiki.clone(), unread }
     }
 
     /// Loads the memory for the first time if loading ends by `deadline`. Otherwise, the first refresh loads it for the

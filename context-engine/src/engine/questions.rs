@@ -37,6 +37,7 @@ impl Default for EngineSettings {
             embedder: shipped(),
             memory: None,
             journal: None,
+            wiki: None,
             supervisor: Supervisor::default(),
             clock: Clock::system(),
         }

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock, Weak};
 
-use muninn_base::{Clock, Supervisor};
+use muninn_base::{Clock, RelPath, Supervisor};
 use muninn_index::vectors::{ByBlob, Vectors};
 use muninn_index::{Companions, History, Indexer, Snapshot};
 use muninn_recall::Memories;
@@ -32,6 +32,8 @@ pub struct EngineSettings {
     pub memory: Option<Store>,
     /// The repository of the git journal, whose entries are recalled; `None` for none.
     pub journal: Option<PathBuf>,
+    /// The folder of a wiki in the worktree beside `.muninn/knowledge`; `None` for none.
+    pub wiki: Option<RelPath>,
     /// The owner of background threads.
     pub supervisor: Supervisor,
     pub clock: Clock,

@@ -71,7 +71,7 @@ pub use tools::{
     client_tools,
 };
 pub use turn::{Plan, PlanRequest, millis, new_receipt, plan, replay_only};
-pub use wiki::{ListedPage, PageView, Wiki, WikiContext, wiki_folder};
+pub use wiki::{ListedPage, PageView, Wiki, WikiContext, wiki_folder, wiki_inside};
 pub use worklog::{SessionWorklog, ToolCall, ToolOutcome, WorklogStatus, WorklogUseError};
 pub use workspace::{RefreshError, Workspace, WorkspaceSettings};
 pub use workspaces::{Location, MOST_OPEN, OpenError, Workspaces};

@@ -145,6 +145,7 @@ impl Workspace {
                 let settings = EngineSettings {
                     cache_dir,
                     journal: journal.ok(),
+                    wiki: super::wiki::wiki_inside(&root, &merged.wiki),
                     threshold: merged.context.threshold,
                     memory: memory.clone(),
                     supervisor: supervisor.clone(),

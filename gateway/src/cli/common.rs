@@ -88,5 +88,6 @@ pub(crate) fn read_text(from: &Path) -> Result<String, CliError> {
     };
     let no_text = |error| std::io::Error::new(std::io::ErrorKind::InvalidData, error);
     let text = |bytes: Vec<u8>| utf16(&bytes).map_or_else(|| String::from_utf8(bytes).map_err(no_text), Ok);
-    read.and_then(text).map_err(|error| CliError::new(Exit::Failure, format!("cannot read {}: {error}", from.display())))
+    read.and_then(text)
+        .map_err(|error| CliError::new(Exit::Failure, format!("cannot read {}: {error}", from.display())))
 }

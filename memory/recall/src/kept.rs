@@ -15,7 +15,7 @@ use super::MemorySources;
 use super::order::NeighbourRuns;
 
 /// Increased whenever the format or the meaning of the stored data changes.
-pub(super) const FORM: ImageFormat = ImageFormat { prefix: "memory-", magic: b"muninn memory index 13\n" };
+pub(super) const FORM: ImageFormat = ImageFormat { prefix: "memory-", magic: b"muninn memory index 14\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 /// The data that is built from the files.

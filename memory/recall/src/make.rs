@@ -26,7 +26,8 @@ impl Store {
     pub(super) fn of(home: &Home, sources: &MemorySources) -> Self {
         let records = LoadedMemories::of_files(&sources.records, home);
         let journal = sources.journal.as_deref().map(journal::load);
-        let parts = home.worktree().map(knowledge::load).into_iter().chain(records).chain(journal);
+        let knowledge = home.worktree().map(|worktree| knowledge::load(worktree, sources.wiki.as_ref()));
+        let parts = knowledge.into_iter().chain(records).chain(journal);
         let mut store = Self::from_parts(parts, RecordSelection::Valid, home.path(MAIN));
         store.notes.extend(sources.unread.clone());
         store.sources = sources.clone();
@@ -109,7 +110,8 @@ impl Store {
 
     /// Returns whether the sources are unchanged.
     pub(super) fn is_current(&self, home: &Home) -> bool {
-        let mut now = home.worktree().map(knowledge::stamps).unwrap_or_default();
+        let wiki = self.sources.wiki.as_ref();
+        let mut now = home.worktree().map(|worktree| knowledge::stamps(worktree, wiki)).unwrap_or_default();
         now.extend(self.sources.records.iter().filter_map(|file| file.stamp(home)));
         now.extend(self.sources.journal.as_deref().and_then(journal::stamp));
         now == self.stamps

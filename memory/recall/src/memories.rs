@@ -181,8 +181,11 @@ impl Memories {
         let items = &self.store.items;
         let conflicts = items.iter().filter_map(|item| item.contested.as_ref());
         let conflicts: HashSet<&str> = conflicts.map(|side| &*side.conflict).collect();
-        let pages = items.iter().map(|item| &*item.path);
-        let pages: HashSet<&str> = pages.filter(|path| path.starts_with(knowledge::ROOT)).collect();
+        let wiki = self.store.sources.wiki.as_ref().map(RelPath::as_str);
+        let is_page = |path: &&str| {
+            [Some(knowledge::ROOT), wiki].iter().flatten().any(|folder| Path::new(path).starts_with(folder))
+        };
+        let pages: HashSet<&str> = items.iter().map(|item| &*item.path).filter(is_page).collect();
         MemoryCounts {
             records: items.iter().filter(|item| item.kind == MemoryKind::Record).count(),
             pages: pages.len(),

@@ -9,6 +9,6 @@ mod team_wiki;
 mod views;
 
 pub use pages::Wiki;
-pub use team::wiki_folder;
+pub use team::{wiki_folder, wiki_inside};
 pub(super) use team_wiki::TeamWiki;
 pub use views::{ListedPage, PageView, WikiContext};

@@ -1,7 +1,8 @@
 //! Search of the team's wiki by words and by meaning.
 
+use std::path::Path;
+
 use muninn_notebooks::wiki::{FoundPage, PagePath};
-use muninn_team::knowledge::ROOT;
 use muninn_team::memories::{Memory, MemoryKind};
 
 use super::Wiki;
@@ -9,15 +10,16 @@ use crate::Workspace;
 
 impl Workspace {
     /// The pages that match a query: first those with a section that possibly answers it, then those with its words. A
-    /// wiki outside of the worktree's knowledge is searched by words alone.
+    /// wiki outside of the worktree is searched by words alone.
     pub fn search_pages(&self, wiki: &Wiki, query: &str, limit: usize) -> Vec<FoundPage> {
         let mut by_words = wiki.search(query, limit);
-        if wiki.root() != self.root.join(ROOT) {
+        let Some(folder) = wiki.root().strip_prefix(&self.root).ok().filter(|folder| !folder.as_os_str().is_empty())
+        else {
             return by_words;
-        }
+        };
         let possible = self.possible(query, MemoryKind::Knowledge);
         let mut found: Vec<FoundPage> = Vec::new();
-        for (path, section) in possible.iter().filter_map(|(memory, _)| Some((page_of(memory)?, memory))) {
+        for (path, section) in possible.iter().filter_map(|(memory, _)| Some((page_of(folder, memory)?, memory))) {
             if found.iter().any(|page| page.path == path) {
                 continue;
             }
@@ -33,7 +35,6 @@ impl Workspace {
 }
 
 /// The page of a section of knowledge.
-fn page_of(memory: &Memory) -> Option<PagePath> {
-    let file = memory.path.strip_prefix(ROOT)?;
-    PagePath::of_file(file.trim_start_matches('/'))
+fn page_of(folder: &Path, memory: &Memory) -> Option<PagePath> {
+    PagePath::of_file(Path::new(&*memory.path).strip_prefix(folder).ok()?.to_str()?)
 }

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use muninn_backend::access::Caller;
+use muninn_base::RelPath;
 use muninn_config::{DigestInPrompt, WikiConfig};
 use muninn_context_engine::tokens;
 use muninn_notebooks::wiki::WikiError;
@@ -67,6 +68,12 @@ impl Workspace {
         }
         Some(text)
     }
+}
+
+/// The folder of a wiki in a worktree, relative to its root; `None` for the root itself and for a folder elsewhere.
+pub fn wiki_inside(root: &Path, settings: &WikiConfig) -> Option<RelPath> {
+    let path = settings.path.strip_prefix(root).unwrap_or(&settings.path);
+    RelPath::from_relative(path).filter(|path| !path.as_str().is_empty())
 }
 
 /// The folder of a worktree's wiki. A relative path must lie in the worktree, and no part of it may be a link: a repository

@@ -32,7 +32,7 @@ impl KnowledgeCommand {
         let worktree = common.worktree()?;
         match self.action {
             Action::New(command) => command.run(&worktree),
-            Action::List(command) => command.run(&worktree),
+            Action::List(command) => command.run(common, &worktree),
             Action::Check(command) => command.run(&worktree),
             Action::Import(command) => command.run(&worktree),
         }

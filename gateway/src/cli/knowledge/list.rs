@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_core::{ListedFile, list_knowledge};
+use muninn_core::{ListedFile, list_knowledge, wiki_inside};
 use muninn_repo_tools::Worktree;
 use serde_json::json;
 
 use super::{CliError, examples, output};
+use crate::cli::Common;
 
 /// List knowledge pages and Metis documents
 #[derive(Args)]
@@ -22,8 +23,9 @@ pub(super) struct List {
 }
 
 impl List {
-    pub(super) fn run(self, worktree: &Worktree) -> Result<ExitCode, CliError> {
-        let files = list_knowledge(worktree);
+    pub(super) fn run(self, common: &Common, worktree: &Worktree) -> Result<ExitCode, CliError> {
+        let wiki = wiki_inside(worktree.root(), &common.configuration(None)?.wiki);
+        let files = list_knowledge(worktree, wiki.as_ref());
         if self.json {
             output::json(&json!({ "files": files }));
         } else if files.is_empty() {

@@ -38,7 +38,10 @@ pub(super) fn decide(parts: [Parts<'_>; 2], is_exchanged: bool, tools: &FittedJu
     if both.agents_differ() {
         return Judgement {
             is_value: true,
-            ..Judgement::exact(Relation::Undecided, &format!("They say the same, but {}.", difference(&both, is_exchanged)))
+            ..Judgement::exact(
+                Relation::Undecided,
+                &format!("They say the same, but {}.", difference(&both, is_exchanged)),
+            )
         };
     }
     if both.adds() {

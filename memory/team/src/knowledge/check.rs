@@ -49,7 +49,7 @@ pub enum FindingKind {
 
 /// Checks every file of `.muninn/knowledge`, sorted by path.
 pub fn check(worktree: &Worktree) -> Vec<Finding> {
-    let listing = Listing::of_worktree(worktree);
+    let listing = Listing::of_worktree(worktree, None);
     let mut checker = Checker::default();
     for skipped in &listing.skipped {
         checker.find(&skipped.path, None, FindingKind::Unread, format!("it {}", skipped.reason));

@@ -37,10 +37,10 @@ pub struct MetisInfo {
     pub phase: Option<String>,
 }
 
-/// Lists knowledge files by path, then Metis documents by path.
-pub fn list(worktree: &Worktree) -> Vec<ListedFile> {
+/// Lists knowledge files by path, with the pages of a wiki in another folder, then Metis documents by path.
+pub fn list(worktree: &Worktree, wiki: Option<&RelPath>) -> Vec<ListedFile> {
     let mut listed = Vec::new();
-    for file in Listing::of_worktree(worktree).files {
+    for file in Listing::of_worktree(worktree, wiki).files {
         let Ok(read) = read_text(worktree, &file.path, MAX_FILE_BYTES) else {
             continue;
         };

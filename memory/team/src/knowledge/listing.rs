@@ -92,10 +92,19 @@ impl fmt::Display for SkippedFile {
 }
 
 impl Listing {
-    /// Lists a worktree's `.muninn/knowledge`, if it is a real directory.
-    pub(super) fn of_worktree(worktree: &Worktree) -> Self {
-        let muninn = worktree.root().join(".muninn");
-        if is_directory(&muninn) { Self::below(worktree.root(), &worktree.root().join(ROOT)) } else { Self::default() }
+    /// Lists a worktree's `.muninn/knowledge`, if it is a real directory, and the wiki in another folder of it.
+    pub(super) fn of_worktree(worktree: &Worktree, wiki: Option<&RelPath>) -> Self {
+        let root = worktree.root();
+        let mut listing = match is_directory(&root.join(".muninn")) {
+            true => Self::below(root, &root.join(ROOT)),
+            false => Self::default(),
+        };
+        if let Some(wiki) = wiki.filter(|wiki| !wiki.to_path_buf().starts_with(ROOT)) {
+            listing.bounds.hidden = false;
+            listing.visit(root, &root.join(wiki.to_path_buf()), 0);
+            listing.files.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+        listing
     }
 
     /// Lists the files below a directory, with other bounds than those of knowledge.

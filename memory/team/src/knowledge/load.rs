@@ -21,9 +21,9 @@ pub fn is_placeholder(text: &str) -> bool {
     text.trim_end().lines().eq(PLACEHOLDER.lines())
 }
 
-/// Loads all knowledge.
-pub fn load(worktree: &Worktree) -> LoadedMemories {
-    let listing = Listing::of_worktree(worktree);
+/// Loads all knowledge, with the pages of a wiki in another folder of the worktree.
+pub fn load(worktree: &Worktree, wiki: Option<&RelPath>) -> LoadedMemories {
+    let listing = Listing::of_worktree(worktree, wiki);
     let mut loaded = LoadedMemories {
         notes: listing.skipped.iter().map(ToString::to_string).collect(),
         ..LoadedMemories::default()
@@ -58,8 +58,8 @@ fn take(loaded: &mut LoadedMemories, path: &RelPath, text: &str) {
 }
 
 /// Stamps of the files, in loading order.
-pub fn stamps(worktree: &Worktree) -> Vec<Stamp> {
-    let listing = Listing::of_worktree(worktree);
+pub fn stamps(worktree: &Worktree, wiki: Option<&RelPath>) -> Vec<Stamp> {
+    let listing = Listing::of_worktree(worktree, wiki);
     let mut stamps: Vec<Stamp> = listing.files.iter().map(Stamp::from).collect();
     stamps.extend(metis::stamps(worktree));
     stamps

@@ -290,7 +290,7 @@ impl Store {
             Err(error) => (Vec::new(), Some(with_causes(&error))),
         };
         let records = LoadedMemories::of_files(&files, &self.home);
-        let knowledge = self.home.worktree().map(knowledge::load);
+        let knowledge = self.home.worktree().map(|worktree| knowledge::load(worktree, None));
         let parts = knowledge.into_iter().chain(records);
         parts.flat_map(|part| part.notes).chain(unread).collect()
     }
