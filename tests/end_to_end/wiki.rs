@@ -113,7 +113,10 @@ fn a_wiki_inside_the_repository_is_searched_and_quoted_as_knowledge_is() {
     assert!(recalled.contains("docs/wiki/homelab/nas.md") && recalled.contains("four in the morning"), "{recalled}");
     assert!(!recalled.contains("obsidian"), "{recalled}");
     assert!(env.stdout_of(&root, &["knowledge", "list"]).contains("docs/wiki/homelab/nas.md"));
-    assert!(env.stdout_of(&root, &["wiki", "search", "at which hour is the tape robot free for backups"]).contains("homelab/nas"));
+    assert!(
+        env.stdout_of(&root, &["wiki", "search", "at which hour is the tape robot free for backups"])
+            .contains("homelab/nas")
+    );
     let mut client = Client::start(&env, &root, |_| {});
     let (_, context) = client.call("find_context", &json!({"question": question}));
     assert!(context.contains("four in the morning"), "{context}");

@@ -71,7 +71,7 @@ impl Refusal {
                 WikiError::NoFolder(_) | WikiError::NoPage { .. } => StatusCode::NOT_FOUND,
                 WikiError::Exists(_) => StatusCode::CONFLICT,
                 WikiError::Changed { .. } => StatusCode::PRECONDITION_FAILED,
-                WikiError::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
+                WikiError::Full(_) => StatusCode::PAYLOAD_TOO_LARGE,
                 WikiError::Path(_)
                 | WikiError::Secret
                 | WikiError::FrontMatter(_)

@@ -315,7 +315,7 @@ impl From<WikiError> for CliError {
             }
             WikiError::Secret
             | WikiError::NotAllowed
-            | WikiError::TooLong(_)
+            | WikiError::Full(_)
             | WikiError::FrontMatter(_)
             | WikiError::NotUtf8(_)
             | WikiError::Link { .. }

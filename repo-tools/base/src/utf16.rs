@@ -3,15 +3,16 @@
 /// The text of bytes that begin with a byte order mark of UTF-16, without the mark; `None` for other bytes. Units that are no
 /// text become U+FFFD.
 pub fn utf16(bytes: &[u8]) -> Option<String> {
-    let (unit, units): (fn([u8; 2]) -> u16, &[u8]) = match bytes {
+    let (is_little, units) = match bytes {
         // The mark of UTF-32.
         [0xff, 0xfe, 0, 0, ..] => return None,
-        [0xff, 0xfe, rest @ ..] => (u16::from_le_bytes, rest),
-        [0xfe, 0xff, rest @ ..] => (u16::from_be_bytes, rest),
+        [0xff, 0xfe, rest @ ..] => (true, rest),
+        [0xfe, 0xff, rest @ ..] => (false, rest),
         _ => return None,
     };
     let (pairs, odd) = units.as_chunks::<2>();
-    let text = char::decode_utf16(pairs.iter().map(|pair| unit(*pair)));
+    let unit = |pair: &[u8; 2]| if is_little { u16::from_le_bytes(*pair) } else { u16::from_be_bytes(*pair) };
+    let text = char::decode_utf16(pairs.iter().map(unit));
     let text = text.map(|read| read.unwrap_or(char::REPLACEMENT_CHARACTER));
     Some(text.chain((!odd.is_empty()).then_some(char::REPLACEMENT_CHARACTER)).collect())
 }

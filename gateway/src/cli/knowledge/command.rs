@@ -44,6 +44,7 @@ impl From<WriteError> for CliError {
         let failure = CliError::new(Exit::Failure, error.to_string());
         match error {
             WriteError::NotSetUp { .. } => failure.hint("run `muninn init` first"),
+            WriteError::Full(_) => failure,
             WriteError::File(error) => error.into(),
         }
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use muninn_base::private_file;
+use muninn_team::knowledge::Full;
 
 use super::*;
 
@@ -88,7 +89,7 @@ fn page_is_created_once_in_any_case_and_form() {
     let token = format!("ghp_{}", "a1B2c3".repeat(6));
     assert!(matches!(wiki.create("c", &token), Err(WikiError::Secret)));
     assert!(matches!(wiki.create("c", "---\nx: y\n"), Err(WikiError::FrontMatter(_))));
-    assert!(matches!(wiki.create("c", &"x".repeat(5 << 20)), Err(WikiError::TooLong(_))));
+    assert!(matches!(wiki.create("c", &"x".repeat(5 << 20)), Err(WikiError::Full(_))));
     fs::create_dir(wiki.folder.root().join("folder.md")).unwrap();
     assert!(matches!(wiki.create("folder", "x"), Err(WikiError::Exists(_) | WikiError::Write(_))));
     assert_eq!(wiki.pages().len(), 3);
@@ -404,4 +405,43 @@ fn a_page_is_found_by_its_name_and_a_near_one_is_named() {
     assert!(pages.find_named(&path("x")).is_err(), "two pages have this name");
     // Whoever changes a page names it exactly.
     assert!(wiki.update("nas", "text", None).is_err() && wiki.rename("nas", "b").is_err());
+}
+
+#[test]
+fn a_page_that_would_not_be_read_is_not_written() {
+    let wiki = Wiki::with(&[("a.md", "text")]);
+    let deep = |folders: usize| format!("{}page", "d/".repeat(folders));
+    assert!(wiki.create(&deep(15), "text").is_ok());
+    assert_eq!(wiki.pages().len(), 2, "what is written is read");
+    for refused in [wiki.create(&deep(16), "text").map(drop), wiki.rename("a", &deep(16)).map(drop)] {
+        assert!(matches!(refused, Err(WikiError::Full(Full::Depth))), "{refused:?}");
+    }
+    assert_eq!(wiki.pages().len(), 2);
+
+    let fixture =
+        muninn_repo_tools::fixture::Fixture::with(&[(".muninn/knowledge/a.md", "text"), ("docs/a.md", "text")]);
+    let state = tempfile::tempdir().unwrap();
+    let open = |folder: &str| WikiFolder::new(&fixture.path(folder), LinkStyle::Auto, state.path(), None).unwrap();
+    let (team, docs) = (open(".muninn/knowledge"), open("docs"));
+    let text = "x".repeat((1 << 20) + 1);
+    let long = PageChange { text: Some(&text), front_matter: None };
+    for refused in [team.create(&path("b"), &text).map(drop), team.update(&path("a"), &long, None).map(drop)] {
+        assert!(matches!(refused, Err(WikiError::Full(Full::FileBytes { most: 1_048_576, .. }))), "{refused:?}");
+    }
+    // Another wiki has longer pages.
+    docs.create(&path("b"), &text).unwrap();
+    let nearly = "x".repeat(1 << 20);
+    for number in 0..15 {
+        team.create(&path(&format!("p{number}")), &nearly).unwrap();
+    }
+    let refused = team.create(&path("last"), &nearly);
+    assert!(matches!(refused, Err(WikiError::Full(Full::Bytes { .. }))), "{refused:?}");
+    team.create(&path("small"), "text").unwrap();
+    let worktree = fixture.worktree();
+    assert_eq!(muninn_team::knowledge::list(&worktree, None).len(), 17, "all of it is read as knowledge");
+    for number in 0..1_983 {
+        std::fs::write(fixture.path(&format!(".muninn/knowledge/n{number}.md")), "x").unwrap();
+    }
+    let refused = team.create(&path("one-more"), "text");
+    assert!(matches!(refused, Err(WikiError::Full(Full::Files { most: 2_000 }))), "{refused:?}");
 }

@@ -3,9 +3,9 @@ use std::path::PathBuf;
 
 use muninn_base::page_files::FileError;
 use muninn_repo_tools::front_matter::{EditError, UnclosedFrontMatter};
+use muninn_team::knowledge::Full;
 use thiserror::Error;
 
-use super::pages::MOST_BYTES;
 use super::path::{PagePath, PagePathError};
 
 /// Why a wiki cannot be read or changed. Nothing is changed then.
@@ -39,9 +39,9 @@ pub enum WikiError {
     /// The text contains a secret, which must not reach git.
     #[error("the text holds a secret")]
     Secret,
-    /// The text is too long for a page.
-    #[error("a page has at most {MOST_BYTES} bytes, and this one has {0}")]
-    TooLong(usize),
+    /// The page would be written, but not read.
+    #[error(transparent)]
+    Full(#[from] Full),
     /// The front matter of the text is never closed.
     #[error(transparent)]
     FrontMatter(#[from] UnclosedFrontMatter),

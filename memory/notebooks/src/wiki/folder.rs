@@ -12,6 +12,7 @@ use muninn_base::page_files;
 use muninn_base::{RelPath, Supervisor, private_file};
 use muninn_repo_tools::Worktree;
 use muninn_repo_tools::front_matter::{FrontMatter, with_values};
+use muninn_team::knowledge::{Bounds, ROOT, Room};
 use muninn_text::redact::redact;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -20,8 +21,8 @@ use super::current::CurrentPages;
 use super::error::WikiError;
 use super::links::LinkStyle;
 use super::moving;
-use super::pages::{self, BrokenLink, MOST_BYTES, Page, Pages, decoded};
-use super::path::{PagePath, folded};
+use super::pages::{self, BOUNDS, BrokenLink, Page, Pages, decoded};
+use super::path::{PagePath, PagePathError, folded};
 
 /// A folder of pages.
 pub struct WikiFolder {
@@ -142,6 +143,7 @@ impl WikiFolder {
         let _lock = self.lock()?;
         let pages = self.current.read();
         let (path, file) = self.place(&pages, path, None)?;
+        self.room(&pages).take(&below(&file)?, text.len() as u64)?;
         if page_files::create(self.root(), &self.root().join(&file), text.as_bytes())? {
             Ok(path)
         } else {
@@ -194,6 +196,7 @@ impl WikiFolder {
         let new = change.applied(&page.path, &old)?;
         check_text(&new)?;
         if new.as_bytes() != old {
+            self.room(&pages).grow(old.len() as u64, new.len() as u64)?;
             page_files::replace(self.root(), &self.root().join(&page.file), new.as_bytes())?;
         }
         Ok(pages::etag(new.as_bytes()))
@@ -256,10 +259,19 @@ impl WikiFolder {
         if file == page.file {
             return Err(WikiError::Exists(page.path.clone()));
         }
+        Room::beside(0, 0, BOUNDS).take(&below(&file)?, 0)?;
         let plan = moving::plan(&pages, page, &to, &file, self.style(), |page| self.exact_text(page))?;
         let rewritten = plan.rewritten(&to);
         moving::carry_out(self.root(), &self.journal(), &plan)?;
         Ok(Moved { from: page.path.clone(), to, rewritten })
+    }
+
+    /// The room for more pages: that of knowledge in the folder of it.
+    fn room(&self, pages: &Pages) -> Room {
+        let knowledge = self.worktree.as_ref().map(|worktree| worktree.root().join(ROOT));
+        let bounds =
+            if knowledge.is_some_and(|knowledge| knowledge == self.root()) { Bounds::default() } else { BOUNDS };
+        Room::beside(pages.len(), pages.bytes(), bounds)
     }
 
     /// The file that tells how to undo the move that is under way.
@@ -297,10 +309,12 @@ impl WikiFolder {
     }
 }
 
+/// A file of the folder.
+fn below(file: &str) -> Result<RelPath, WikiError> {
+    RelPath::new(file).map_err(|_| PagePathError::Malformed(file.to_owned()).into())
+}
+
 fn check_text(text: &str) -> Result<(), WikiError> {
-    if text.len() as u64 > MOST_BYTES {
-        return Err(WikiError::TooLong(text.len()));
-    }
     FrontMatter::of(text)?;
     if redact(text) != text {
         return Err(WikiError::Secret);

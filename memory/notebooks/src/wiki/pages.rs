@@ -18,9 +18,9 @@ use super::links::{Link, LinkStyle, Targets, links};
 use super::path::{PagePath, folded};
 
 /// The most bytes of a page. Larger files are no pages.
-pub(super) const MOST_BYTES: u64 = 4 << 20;
+const MOST_BYTES: u64 = 4 << 20;
 /// The files of a wiki.
-const BOUNDS: Bounds = Bounds { files: 50_000, file_bytes: MOST_BYTES, bytes: 512 << 20, hidden: false };
+pub(super) const BOUNDS: Bounds = Bounds { files: 50_000, file_bytes: MOST_BYTES, bytes: 512 << 20, hidden: false };
 /// From which similarity of two names (Jaro-Winkler) one may be meant by the other.
 const LIKE: f64 = 0.8;
 /// The coarsest clock of a file system (FAT's). A file that was read so soon after its last change can be changed once
@@ -212,6 +212,11 @@ impl Pages {
     /// The number of pages.
     pub fn len(&self) -> usize {
         self.pages.len()
+    }
+
+    /// The bytes of all files.
+    pub(super) fn bytes(&self) -> u64 {
+        self.iter().map(|page| page.size).sum()
     }
 
     /// Whether there is no page.

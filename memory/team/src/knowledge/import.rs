@@ -83,7 +83,7 @@ enum CopyError {
 /// # Errors
 /// [`ImportError`]. Files that are not copied are listed in the result.
 pub fn import(worktree: &Worktree, from: &Path) -> Result<ImportReport, ImportError> {
-    let folder = KnowledgeDir::of(worktree)?;
+    let mut folder = KnowledgeDir::of(worktree)?;
     let (top, name) = source(from)?;
     if top.starts_with(worktree.root().join(ROOT)) {
         return Err(ImportError::Itself { path: from.to_owned() });
@@ -94,7 +94,7 @@ pub fn import(worktree: &Worktree, from: &Path) -> Result<ImportReport, ImportEr
         imported.refuse(skipped.path, format!("it {}", skipped.reason));
     }
     for file in listing.files {
-        match copy(&folder, &top, &file.path, &imported.from) {
+        match copy(&mut folder, &top, &file.path, &imported.from) {
             Ok(true) => imported.imported.push(file.path),
             Ok(false) => imported.same.push(file.path),
             Err(error) => imported.refuse(file.path.to_string(), error.to_string()),
@@ -132,7 +132,7 @@ fn source(from: &Path) -> Result<(PathBuf, String), ImportError> {
 }
 
 /// Copies one file. Returns whether it is new.
-fn copy(folder: &KnowledgeDir, top: &Path, path: &RelPath, from: &str) -> Result<bool, CopyError> {
+fn copy(folder: &mut KnowledgeDir, top: &Path, path: &RelPath, from: &str) -> Result<bool, CopyError> {
     let text = read(&top.join(path.to_path_buf()))?;
     if redact(&text) != text {
         return Err(CopyError::Secret);

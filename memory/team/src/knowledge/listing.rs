@@ -9,9 +9,7 @@ use muninn_base::page_files::is_directory;
 use muninn_base::stamp::Stamp;
 use muninn_repo_tools::{Worktree, is_secret};
 
-use super::{MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES, ROOT};
-
-const MAX_DEPTH: usize = 16;
+use super::{MAX_DEPTH, MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES, ROOT};
 
 /// The files of a directory.
 #[derive(Default)]
@@ -25,7 +23,7 @@ pub struct Listing {
 }
 
 /// Which files are listed.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// The most files.
     pub files: usize,
@@ -95,10 +93,8 @@ impl Listing {
     /// Lists a worktree's `.muninn/knowledge`, if it is a real directory, and the wiki in another folder of it.
     pub(super) fn of_worktree(worktree: &Worktree, wiki: Option<&RelPath>) -> Self {
         let root = worktree.root();
-        let mut listing = match is_directory(&root.join(".muninn")) {
-            true => Self::below(root, &root.join(ROOT)),
-            false => Self::default(),
-        };
+        let is_set_up = is_directory(&root.join(".muninn"));
+        let mut listing = if is_set_up { Self::below(root, &root.join(ROOT)) } else { Self::default() };
         if let Some(wiki) = wiki.filter(|wiki| !wiki.to_path_buf().starts_with(ROOT)) {
             listing.bounds.hidden = false;
             listing.visit(root, &root.join(wiki.to_path_buf()), 0);

@@ -57,7 +57,7 @@ pub enum NewError {
 /// # Errors
 /// [`NewError`]. Nothing is written then.
 pub fn create(worktree: &Worktree, draft: &Draft) -> Result<RelPath, NewError> {
-    let folder = KnowledgeDir::of(worktree)?;
+    let mut folder = KnowledgeDir::of(worktree)?;
     let below = slug(&draft.title).and_then(|slug| RelPath::new(&format!("{slug}.md")).ok());
     let below = below.ok_or(NewError::NoTitle)?;
     let text = draft.text()?;

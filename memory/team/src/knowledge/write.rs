@@ -7,7 +7,8 @@ use muninn_base::page_files::{self, FileError};
 use muninn_repo_tools::Worktree;
 use thiserror::Error;
 
-use super::ROOT;
+use super::listing::Listing;
+use super::{Full, ROOT, Room};
 
 /// Why no file was written.
 #[derive(Debug, Error)]
@@ -18,6 +19,9 @@ pub enum WriteError {
         /// The worktree.
         root: PathBuf,
     },
+    /// It would not be read.
+    #[error(transparent)]
+    Full(#[from] Full),
     /// The file cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -26,6 +30,7 @@ pub enum WriteError {
 /// The knowledge directory of an initialised worktree.
 pub(super) struct KnowledgeDir {
     root: PathBuf,
+    room: Room,
 }
 
 impl KnowledgeDir {
@@ -33,7 +38,10 @@ impl KnowledgeDir {
         let root = worktree.root().to_owned();
         let muninn = root.join(".muninn");
         match muninn.symlink_metadata() {
-            Ok(metadata) if metadata.is_dir() => Ok(Self { root }),
+            Ok(metadata) if metadata.is_dir() => {
+                let room = Room::of(&Listing::of_worktree(worktree, None));
+                Ok(Self { root, room })
+            }
             Ok(_) => Err(FileError::NotADirectory { path: muninn }.into()),
             Err(_) => Err(WriteError::NotSetUp { root }),
         }
@@ -45,7 +53,17 @@ impl KnowledgeDir {
     }
 
     /// Creates a file unless it exists. Returns whether it did.
-    pub(super) fn create(&self, below: &RelPath, text: &[u8]) -> Result<bool, WriteError> {
-        Ok(page_files::create(&self.root, &self.path(below), text)?)
+    pub(super) fn create(&mut self, below: &RelPath, text: &[u8]) -> Result<bool, WriteError> {
+        let path = self.path(below);
+        if path.symlink_metadata().is_ok() {
+            return Ok(false);
+        }
+        let mut room = self.room;
+        room.take(below, text.len() as u64)?;
+        let is_new = page_files::create(&self.root, &path, text)?;
+        if is_new {
+            self.room = room;
+        }
+        Ok(is_new)
     }
 }

@@ -28,7 +28,7 @@ fn decisions_visions_and_plans_are_recalled_with_their_codes() {
         (".metis/ignored/adrs/5.md", ADR),
         (".gitignore", ".metis/ignored/\n"),
     ]);
-    let loaded = load(&repo.worktree());
+    let loaded = load(&repo.worktree(), None);
     let items = loaded.items.iter();
     let shown: Vec<_> =
         items.map(|item| format!("{} | {} | {:?}", item.source, item.title, item.confidence.unwrap())).collect();
@@ -47,7 +47,7 @@ fn decisions_visions_and_plans_are_recalled_with_their_codes() {
         loaded.notes,
         [".metis/half.md: not a Metis document: front matter is never closed by a line of ---; indexed as a file"]
     );
-    assert_eq!(list(&repo.worktree()).len(), 5, "the one that holds no more is listed, without sections");
+    assert_eq!(list(&repo.worktree(), None).len(), 5, "the one that holds no more is listed, without sections");
 }
 
 #[cfg(unix)]
@@ -57,7 +57,7 @@ fn a_metis_directory_that_is_a_symlink_is_not_read() {
     std::fs::write(outside.path().join("vision.md"), "---\nid: v\n---\n# V\n").unwrap();
     let repo = Fixture::with(&[]);
     std::os::unix::fs::symlink(outside.path(), repo.path(".metis")).unwrap();
-    let loaded = load(&repo.worktree());
+    let loaded = load(&repo.worktree(), None);
     assert!(loaded.items.is_empty() && loaded.stamps.is_empty());
     assert_eq!(current_task(&repo.worktree()), None);
 }

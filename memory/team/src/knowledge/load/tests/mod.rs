@@ -28,7 +28,7 @@ fn unchanged_placeholder_is_not_knowledge() {
     let path = ".muninn/knowledge/README.md";
     let titles = |text: &str| {
         let repo = Fixture::with(&[(path, text)]);
-        let items = load(&repo.worktree()).items;
+        let items = load(&repo.worktree(), None).items;
         items.into_iter().map(|item| item.title).collect::<Vec<_>>()
     };
     assert_eq!(titles(PLACEHOLDER), [""; 0]);
@@ -44,7 +44,7 @@ fn broken_front_matter_is_plain_markdown() {
         assert!(items.iter().all(|item| item.confidence.is_none()));
         assert!(items.iter().any(|item| item.text.contains('#')));
         let repo = Fixture::with(&[(".muninn/knowledge/a.md", text)]);
-        let notes = load(&repo.worktree()).notes;
+        let notes = load(&repo.worktree(), None).notes;
         assert!(notes[0].contains("a.md: invalid front matter"), "{notes:?}");
     }
     assert!(parse("").is_empty());
@@ -55,7 +55,7 @@ fn conflict_markers_are_reported_and_text_loaded() {
     let text =
         "---\ntype: convention\n<<<<<<< HEAD\nconfidence: high\n=======\nconfidence: low\n>>>>>>> other\n---\n# Kept\n";
     let repo = Fixture::with(&[(".muninn/knowledge/a.md", text)]);
-    let loaded = load(&repo.worktree());
+    let loaded = load(&repo.worktree(), None);
     assert!(loaded.notes.iter().any(|note| note.contains("a.md:3: git conflict markers")), "{:?}", loaded.notes);
     assert!(loaded.items.iter().any(|item| item.text == "# Kept"));
     assert!(loaded.items.iter().all(|item| item.confidence.is_none()));
@@ -70,7 +70,7 @@ fn symlinks_are_not_followed_and_skipped_files_reported() {
     let repo = Fixture::with(&[(".muninn/knowledge/a/b.md", "# In\n"), (".muninn/knowledge/big.md", &big)]);
     std::os::unix::fs::symlink(outside.path(), repo.path(".muninn/knowledge/out")).unwrap();
     std::os::unix::fs::symlink(repo.path(".muninn"), repo.path(".muninn/knowledge/loop")).unwrap();
-    let loaded = load(&repo.worktree());
+    let loaded = load(&repo.worktree(), None);
     assert_eq!(loaded.items.len(), 1);
     assert_eq!(
         loaded.notes,
@@ -90,5 +90,5 @@ fn a_muninn_directory_that_is_a_symlink_is_not_read() {
     std::fs::write(outside.path().join("knowledge/x.md"), "# Outside\n").unwrap();
     let repo = Fixture::with(&[]);
     std::os::unix::fs::symlink(outside.path(), repo.path(".muninn")).unwrap();
-    assert!(load(&repo.worktree()).items.is_empty());
+    assert!(load(&repo.worktree(), None).items.is_empty());
 }
