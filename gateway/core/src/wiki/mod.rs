@@ -3,12 +3,13 @@
 mod digest;
 mod kept_digest;
 mod pages;
+mod place;
 mod search;
 mod team;
 mod team_wiki;
 mod views;
 
 pub use pages::Wiki;
-pub use team::{wiki_folder, wiki_inside};
+pub use place::{wiki_folder, wiki_inside};
 pub(super) use team_wiki::TeamWiki;
 pub use views::{ListedPage, PageView, WikiContext};
