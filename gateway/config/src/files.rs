@@ -7,6 +7,7 @@ use crate::ownership::OwnershipError;
 use muninn_base::{Links, read_regular_text};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
+use toml::de::{DeTable, DeValue};
 
 /// The reason why a configuration cannot be used.
 #[derive(Debug, Error)]
@@ -90,6 +91,37 @@ fn explain(text: &str, error: &toml::de::Error) -> String {
     message
 }
 
+/// Adds the line of its key in the file to an error about a value.
+pub(super) fn with_line(error: ConfigError, path: &Path, text: &str) -> ConfigError {
+    let ConfigError::Value { setting, mut message } = error else { return error };
+    let key = setting.strip_prefix(&path.display().to_string()).and_then(|rest| rest.strip_prefix(": "));
+    if let Some(line) = key.and_then(|key| line_of(text, key)) {
+        message.push_str(&format!(" (line {line})"));
+    }
+    ConfigError::Value { setting, message }
+}
+
+/// The line of a key such as `routes[0].backend`, or of the last part of it that is written; `None` if none is.
+fn line_of(text: &str, key: &str) -> Option<usize> {
+    let file = DeTable::parse(text).ok()?;
+    let (mut table, mut found) = (Some(file.get_ref()), None);
+    for part in key.split('.') {
+        let (name, index) = part.split_once('[').map_or((part, None), |(name, index)| (name, index.strip_suffix(']')));
+        let Some((written, mut value)) = table.and_then(|table| table.get_key_value(name)) else { break };
+        found = Some(written.span().start);
+        if let (Some(index), DeValue::Array(items)) = (index, value.get_ref()) {
+            let Some(item) = index.parse().ok().and_then(|index: usize| items.get(index)) else { break };
+            found = Some(item.span().start);
+            value = item;
+        }
+        table = match value.get_ref() {
+            DeValue::Table(table) => Some(table),
+            _ => None,
+        };
+    }
+    Some(text.get(..found?)?.matches('\n').count() + 1)
+}
+
 /// Returns the known key nearest to an unknown one. `message` is serde's "unknown field `x`, expected one of `y`, `z`".
 fn suggest(message: &str) -> Option<String> {
     let (unknown, expected) = message.strip_prefix("unknown field ")?.split_once(',')?;
@@ -111,6 +143,27 @@ pub fn nearest<'k>(unknown: &str, known: impl IntoIterator<Item = &'k str>) -> O
 mod tests {
     use super::*;
     use crate::raw::UserFile;
+
+    #[test]
+    fn the_line_of_a_key_is_found() {
+        let text = "listen = \"x\"\n\n[[backends]]\nname = \"a\"\n\n[[backends]]\nname = \"b\"\nurl = \"u\"\n\n[memory.summarizer]\n\
+            backend = \"none\"\n[context]\nhosts = [\n  \"a\",\n  \"b\",\n]\n";
+        for (key, line) in [
+            ("listen", Some(1)),
+            ("backends[0].name", Some(4)),
+            ("backends[1].url", Some(8)),
+            ("backends[1].key", Some(6)),
+            ("backends[7].key", Some(3)),
+            ("memory.summarizer.backend", Some(11)),
+            ("context.hosts[1]", Some(15)),
+            ("context.threshold", Some(12)),
+            ("personal.key", None),
+            ("", None),
+        ] {
+            assert_eq!(line_of(text, key), line, "{key}");
+        }
+        assert_eq!(line_of("a = [", "a"), None);
+    }
 
     #[test]
     fn an_unknown_key_is_reported_with_line_and_suggestion() {

@@ -46,7 +46,14 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
     if text.is_none() && named.is_some() {
         return Err(ConfigError::Missing { path });
     }
-    let file: UserFile = files::parse(&path, text.as_deref().unwrap_or_default())?;
+    let written = text.as_deref().unwrap_or_default();
+    let file: UserFile = files::parse(&path, written)?;
+    let config = resolved(overrides, file, (&path, text.is_some()));
+    config.map_err(|error| files::with_line(error, &path, written))
+}
+
+/// The settings of a file at a path; `is_there`: whether there is one.
+fn resolved(overrides: &Overrides, file: UserFile, (path, is_there): (&Path, bool)) -> Result<Config, ConfigError> {
     let origin = path.display().to_string();
     let limits = limits(&file.limits);
     if limits.total_body_bytes < limits.body_bytes {
@@ -59,7 +66,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
     let backends = backends(&origin, &file.backends, &limits)?;
     let keys = keys(&origin, &file.keys, &backends)?;
     Ok(Config {
-        file: text.is_some().then(|| path.clone()),
+        file: is_there.then(|| path.to_owned()),
         listen: listen(overrides, &file, &origin)?,
         allowed_hosts: hosts(&origin, file.allowed_hosts.as_deref().unwrap_or_default())?,
         personal: personal(&origin, &file.personal, &keys)?,
@@ -114,7 +121,7 @@ pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, Memory
         holdout: user.holdout,
         always: user.always.clone(),
         never: user.never.clone(),
-        ..context(&origin, &file.context)?
+        ..context(&origin, &file.context).map_err(|error| files::with_line(error, &path, &text))?
     };
     let raw = &file.context;
     // A repository can lower the time and the tokens that the user allows, but not raise them. It can raise the

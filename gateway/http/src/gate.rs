@@ -89,7 +89,7 @@ where
     Answering: Future<Output = Response<Body>>,
 {
     let caller = Caller::of(request.extensions());
-    if is_upgrade(&request) {
+    if door == Door::Converse && is_upgrade(&request) {
         // Each request over the WebSocket is counted by itself. A client that gets another status repeats the upgrade, or
         // gives up; after this one it asks over HTTP, and is told the reason.
         return match caller.may(door) {

@@ -27,10 +27,10 @@ use super::converse::converse;
 use super::{Worker, gate, headers, reply};
 
 /// The most WebSockets that one worker serves at a time.
-const MOST_SOCKETS: usize = 128;
+const MOST_SOCKETS: usize = 64;
 
 /// The most bytes of a frame. Clients send a longer one over HTTP.
-const MOST_FRAME_BYTES: usize = 8 << 20;
+const MOST_FRAME_BYTES: usize = 4 << 20;
 
 /// The most bytes that all WebSockets together keep between requests.
 const MOST_KEPT_BYTES: usize = 128 << 20;

@@ -26,6 +26,9 @@ fn an_upgrade_that_is_refused_sends_the_client_to_http_which_tells_the_reason() 
         statuses.push(last(&socket.response())["status"].clone());
     }
     assert_eq!(statuses, [Value::Null, Value::Null, json!(429)]);
+    // No other path answers without counting.
+    let upgrade = [shared.ben.header(), ("connection", "upgrade"), ("upgrade", "websocket")];
+    assert_eq!(shared.gateway.request("GET", "/v1/models", &upgrade, b"").status, 429);
     // A page of another origin is refused before.
     let page = [shared.ana.header(), ("origin", "https://evil.example")];
     assert_eq!(open(&page).err().unwrap().status, 403);

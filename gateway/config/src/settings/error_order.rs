@@ -77,6 +77,13 @@ fn reported(settings: &[&str]) -> String {
 #[test]
 fn of_two_invalid_values_the_one_that_is_checked_first_is_reported() {
     for (index, (first, error)) in VALUES.iter().enumerate() {
+        // The message ends with the line of the key.
+        let reported = |settings: &[&str]| {
+            let told = reported(settings);
+            let (message, line) = told.rsplit_once(" (line ").unwrap_or_else(|| panic!("{told}"));
+            assert!(line.strip_suffix(')').is_some_and(|line| line.parse::<usize>().is_ok()), "{told}");
+            message.to_owned()
+        };
         assert_eq!(reported(&[first]), *error);
         for (second, _) in &VALUES[index + 1..] {
             assert_eq!(reported(&[first, second]), *error);

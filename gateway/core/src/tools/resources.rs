@@ -18,7 +18,7 @@ const RECEIPT: &str = "muninn://receipt/";
 const MAX_PAGE_BYTES: u64 = 1 << 20;
 
 /// The characters of a page's path that an address escapes: a name could be a marker, and none stands in a URI.
-const ESCAPED: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'<').add(b'>').add(b'[').add(b']').add(b'|');
+const ESCAPED: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'<').add(b'>').add(b'[').add(b']').add(b'|').add(b'#');
 
 /// The kind of a resource's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
