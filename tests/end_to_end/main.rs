@@ -76,6 +76,7 @@ mod map;
 mod mcp;
 #[cfg(target_os = "linux")]
 mod mcp_daemon;
+mod mcp_revision;
 mod notes;
 mod past_sessions;
 mod paths;

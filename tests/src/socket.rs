@@ -12,7 +12,7 @@ use crate::PATIENCE;
 /// A WebSocket to `/v1/responses`.
 pub struct Socket(WebSocket<TcpStream>);
 
-/// What a client receives.
+/// A message of the gateway.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Received {
     /// A frame.
@@ -21,7 +21,7 @@ pub enum Received {
     Closed(u16),
 }
 
-/// Why there is no WebSocket: the status of the answer, and its body.
+/// The answer of a gateway that opens no WebSocket.
 #[derive(Debug)]
 pub struct Refused {
     /// The status.

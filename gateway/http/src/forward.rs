@@ -50,9 +50,10 @@ pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> 
         let (shared, length, headers) = (Arc::clone(&worker.shared), body.len(), parts.headers.clone());
         let reading = async move {
             let (model, span) = named_model(&caller, &body)?;
-            let insertions = match Prompt::parse(format, &body) {
-                Ok(prompt) if compacts => muninn_core::replay_only(&worker.app, &caller, &headers, &prompt).await,
-                _ => Vec::new(),
+            let prompt = if compacts { Prompt::parse(format, &body).ok() } else { None };
+            let insertions = match &prompt {
+                Some(prompt) => muninn_core::replay_only(&worker.app, &caller, &headers, prompt).await,
+                None => Vec::new(),
             };
             Ok((model, span, insertions))
         };

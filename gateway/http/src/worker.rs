@@ -17,7 +17,7 @@ pub(super) struct Shared {
     pub(super) refusals: RefusalLog,
     /// The memory of all request bodies.
     pub(super) body_memory: Arc<BodyMemory>,
-    /// What open WebSockets keep.
+    /// The memory of the conversations that open WebSockets keep.
     pub(super) socket_memory: Arc<BodyMemory>,
     /// The threads for work on large bodies.
     pub(super) large: LargeBodies,

@@ -216,7 +216,7 @@ impl AnswerItems {
         &self.id
     }
 
-    /// What the connection keeps of a conversation with this answer; `None` if the answer failed or has no id.
+    /// The conversation with this answer, for the connection to keep; `None` if the answer failed or has no id.
     pub fn kept(self, conversation: &str) -> Option<Kept> {
         (!self.id.is_empty()).then(|| Kept { items: joined(conversation, &self.items), id: self.id })
     }

@@ -166,7 +166,7 @@ mod tests {
                 }
             }
         }
-        // What would lose another key.
+        // The change would lose another key.
         for text in ["{a: 1, b: 2}", " a: 1\n b: 2", "? a\n: 1\nb: 2"] {
             let values = Map::from_iter([("a".to_owned(), json!("new"))]);
             let refused = with_values(&format!("---\n{text}\n---\nbody"), &values);

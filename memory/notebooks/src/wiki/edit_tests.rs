@@ -403,7 +403,7 @@ fn a_page_is_found_by_its_name_and_a_near_one_is_named() {
     }
     assert_eq!(pages.find_named(&path("zzz")).unwrap_err().to_string(), "there is no page zzz");
     assert!(pages.find_named(&path("x")).is_err(), "two pages have this name");
-    // Whoever changes a page names it exactly.
+    // A change needs the whole path.
     assert!(wiki.update("nas", "text", None).is_err() && wiki.rename("nas", "b").is_err());
 }
 

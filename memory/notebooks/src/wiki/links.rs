@@ -32,9 +32,9 @@ pub struct Link {
     pub other: Option<(Range<usize>, String)>,
     /// Whether `|` is written `\|`, as in a table.
     pub is_escaped: bool,
-    /// Whether it is a Markdown link. Its target is relative to the folder of its page, or the name of a page.
+    /// Whether the link is a Markdown link: its target is a path from the folder of its page, or the name of a page.
     pub is_markdown: bool,
-    /// Whether it may lead to something else than a page.
+    /// Whether the target may be a file that is no page, because it has no extension `.md`.
     pub is_vague: bool,
 }
 

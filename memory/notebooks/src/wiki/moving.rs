@@ -155,7 +155,7 @@ impl<'p> Move<'p> {
             let written = page_name(link, &span);
             // A link by the file's name must not come to depend on the title, which may change.
             let loses_name = names_file(written, target) && !names_file(written, expected);
-            // Nor must a path come to lead by a name.
+            // A link by a path must not come to depend on a name.
             let by_path = leads_by_path(link, &page.path, self.pages);
             let loses_path = by_path && !leads_by_path(link, here, self.after);
             if now.is_some_and(|(found, _)| is_led(found)) && !loses_name && !loses_path {
