@@ -191,7 +191,7 @@ fn terms_are_kept_for_the_next_process_and_damaged_state_is_made_anew() {
     json_of(&env, &root, &["show", "money"]);
     let mut damaged = 0;
     for entry in std::fs::read_dir(env.state_dir().join("wiki")).unwrap() {
-        for name in ["terms.json", "recents.json"] {
+        for name in ["frequent-terms.json", "recents.json"] {
             let file = entry.as_ref().unwrap().path().join(name);
             damaged += usize::from(file.exists());
             std::fs::write(file, "{").unwrap();

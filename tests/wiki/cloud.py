@@ -11,7 +11,6 @@ import collections
 import functools
 import itertools
 import json
-import math
 import os
 import pathlib
 import re
@@ -27,7 +26,8 @@ WORDS = MEMORY / "notebooks" / "src" / "wiki" / "stopwords"
 TABLE = (MEMORY / "text" / "src" / "background.bin").read_bytes()
 (TERMS,) = struct.unpack_from("<I", TABLE, 8)
 SHARE_IN_PROSE = dict(zip(struct.unpack_from(f"<{TERMS}I", TABLE, 12), TABLE[12 + 6 * TERMS:12 + 7 * TERMS]))
-RAREST = 2e-5
+# The share of other repositories' files of prose from which a word is common.
+COMMON = 0.1
 STEM = snowballstemmer.stemmer("english").stemWord
 LANGUAGES = {name: set((WORDS / f"{name}.txt").read_text().split()) for name in ("english", "german", "french", "spanish")}
 SIZE = 50
@@ -70,21 +70,14 @@ def fnv(term):
 
 
 @functools.cache
-def weight(word):
-    """0 for a word in each text of other repositories, 1 for one in none of them."""
+def is_common(word):
     term = word.replace("_", "")
     code = SHARE_IN_PROSE.get(fnv(STEM(term) if re.fullmatch("[a-z]{4,}", term) else term), 0)
-    share = 2 ** ((code - 255) / 16) if code else 0
-    return math.log(min(max(share, RAREST), 1)) / math.log(RAREST)
-
-
-def tells(term, count):
-    parts = term.split(" ")
-    return count * sum(map(weight, parts)) / len(parts)
+    return bool(code) and 2 ** ((code - 255) / 16) >= COMMON
 
 
 def cloud(root):
-    """The words and pairs of words that are frequent here and rare elsewhere, those first in the alphabet among equals."""
+    """The most frequent words and pairs of words that are not common elsewhere, those first in the alphabet among equals."""
     texts = [words(text) for text in bodies(root)]
     everything = collections.Counter(itertools.chain.from_iterable(texts))
     english, total = LANGUAGES["english"], sum(everything.values())
@@ -95,11 +88,11 @@ def cloud(root):
             stop |= LANGUAGES[language]
     counts = collections.Counter()
     for text in texts:
-        kept = [word not in stop and not is_short(word) for word in text]
+        kept = [not (word in stop or is_short(word) or is_common(word)) for word in text]
         counts.update(word for word, keep in zip(text, kept) if keep)
         pairs = zip(zip(text, kept), zip(text[1:], kept[1:]))
         counts.update(f"{a} {b}" for (a, keep_a), (b, keep_b) in pairs if keep_a and keep_b)
-    ranked = sorted(counts.items(), key=lambda item: (-round(tells(*item), 5), item[0].encode()))
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0].encode()))
     return [{"term": term, "count": count} for term, count in ranked[:SIZE]]
 
 

@@ -19,12 +19,14 @@ use super::kept_digest::{Cloud, KeptDigest, Last};
 
 impl KeptDigest {
     pub(super) fn new(state: &Path, settings: &DigestConfig) -> KeptDigest {
-        // An earlier version counted texts that were not redacted.
-        std::fs::remove_file(state.join("cloud.json")).ok();
+        // Earlier versions chose the terms by other rules.
+        for earlier in ["cloud.json", "terms.json"] {
+            std::fs::remove_file(state.join(earlier)).ok();
+        }
         KeptDigest {
             settings: settings.clone(),
             recents: state.join("recents.json"),
-            cloud_file: state.join("terms.json"),
+            cloud_file: state.join("frequent-terms.json"),
             cloud: Mutex::default(),
             counting: Mutex::default(),
             in_background: AtomicBool::new(false),

@@ -1,10 +1,11 @@
-//! The terms that a wiki is about: the words and pairs of words that are frequent in it and rare in other repositories,
-//! without any model.
+//! The terms that a wiki is about: the most frequent words and pairs of words in it that are not common elsewhere, without
+//! any model.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::thread;
 
-use muninn_text::background::{Background, Elsewhere};
+use muninn_text::background::Background;
 use muninn_text::lexical::Tokenizer;
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +14,8 @@ use super::words::{StopWords, each_word};
 /// The most threads that count.
 const THREADS: usize = 4;
 
-/// The share of texts elsewhere below which a word is no rarer than another.
-const RAREST: f32 = 2e-5;
+/// The share of other repositories' files of prose from which a word is common.
+const COMMON: f32 = 0.1;
 
 /// A term and its number of occurrences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,12 +26,11 @@ pub struct Term {
     pub count: u64,
 }
 
-/// The `size` most telling terms of the texts of some pages; of equally telling ones, those first in the alphabet. A page
-/// without a text does not count. A term tells its number of occurrences times the weight of its words: 0 for a word in
-/// each text of other repositories, 1 for one in none of them.
+/// The `size` most frequent terms of the texts of some pages; of equally frequent ones, those first in the alphabet. A page
+/// without a text does not count.
 ///
-/// A pair counts if both words follow each other in a text and neither is left out. Left out are stop
-/// words, words of one letter, and numbers.
+/// A pair counts if both words follow each other in a text and neither is left out. Left out are stop words, words of one
+/// letter, numbers, and words that are common in the prose of other repositories.
 pub fn cloud<P: Sync, T: AsRef<str>>(
     pages: &[P],
     text: impl Fn(&P) -> Option<T> + Sync,
@@ -44,21 +44,23 @@ pub fn cloud<P: Sync, T: AsRef<str>>(
     let extra: Vec<String> = extra.iter().map(|word| word.to_lowercase()).collect();
     let counts = words.names.iter().map(|word| &**word).zip(words.counts.iter().copied());
     let stop = StopWords::of(counts, extra.iter().map(String::as_str));
-    let is_left_out: Vec<bool> = words.names.iter().map(|word| stop.contains(word)).collect();
+    let mut tokenizer = Tokenizer::new();
+    let mut left_out = |word: &str| stop.contains(word) || is_common(&mut tokenizer, word);
+    let is_left_out: Vec<bool> = words.names.iter().map(|word| left_out(word)).collect();
     let pairs = in_parts(parts.iter(), |part| pairs(part, &is_left_out));
     let single = (0u32..).zip(&words.counts).filter(|(word, _)| !is_left_out[*word as usize]);
     let mut found: Vec<(Key, u64)> = single.map(|(word, count)| (Key::Word(word), *count)).collect();
     found.extend(counted(pairs.concat()));
-    words.most_telling(found, size)
+    words.most_frequent(found, size)
 }
 
-/// The weight of a word from 0 to 1, see [`cloud`].
-fn weight(tokenizer: &mut Tokenizer, word: &str) -> f32 {
-    let mut elsewhere = Elsewhere::default();
+/// Whether a word is common in the prose of other repositories.
+fn is_common(tokenizer: &mut Tokenizer, word: &str) -> bool {
+    let mut share = 0.0;
     if let Ok(background) = Background::shared() {
-        tokenizer.word(word, &mut |term: &str| elsewhere = background.of(term));
+        tokenizer.word(word, &mut |term: &str| share = background.of(term).prose);
     }
-    elsewhere.prose.clamp(RAREST, 1.0).ln() / RAREST.ln()
+    share >= COMMON
 }
 
 /// Works on several parts at once; the results are in the order of the parts.
@@ -141,37 +143,24 @@ impl Words {
     }
 
     /// The first terms in the order of a cloud.
-    fn most_telling(&self, found: Vec<(Key, u64)>, size: usize) -> Vec<Term> {
-        let mut tokenizer = Tokenizer::new();
-        let weights: Vec<f32> = self.names.iter().map(|name| weight(&mut tokenizer, name)).collect();
-        let tells = |(key, count): (Key, u64)| {
-            let weight = match key {
-                Key::Word(word) => weights[word as usize],
-                Key::Pair(first, second) => f32::midpoint(weights[first as usize], weights[second as usize]),
-            };
-            (weight * count as f32, key, count)
-        };
-        let mut found: Vec<(f32, Key, u64)> = found.into_iter().map(tells).collect();
+    fn most_frequent(&self, mut found: Vec<(Key, u64)>, size: usize) -> Vec<Term> {
         if found.len() > size {
-            // Equally telling ones are all kept, because their names decide.
+            // Equally frequent ones are all kept, because their names decide.
             let Some(last) = size.checked_sub(1) else {
                 return Vec::new();
             };
-            let (_, (least, ..), _) = found.select_nth_unstable_by(last, |(a, ..), (b, ..)| b.total_cmp(a));
+            let (_, (_, least), _) = found.select_nth_unstable_by_key(last, |(_, count)| Reverse(*count));
             let least = *least;
-            found.retain(|(tells, ..)| *tells >= least);
+            found.retain(|(_, count)| *count >= least);
         }
-        let term = |(tells, key, count)| {
-            let term = match key {
-                Key::Word(word) => self.names[word as usize].to_string(),
-                Key::Pair(first, second) => format!("{} {}", self.names[first as usize], self.names[second as usize]),
-            };
-            (tells, Term { term, count })
+        let name = |key| match key {
+            Key::Word(word) => self.names[word as usize].to_string(),
+            Key::Pair(first, second) => format!("{} {}", self.names[first as usize], self.names[second as usize]),
         };
-        let mut terms: Vec<(f32, Term)> = found.into_iter().map(term).collect();
-        terms.sort_unstable_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.term.cmp(&right.term)));
+        let mut terms: Vec<Term> = found.into_iter().map(|(key, count)| Term { term: name(key), count }).collect();
+        terms.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.term.cmp(&b.term)));
         terms.truncate(size);
-        terms.into_iter().map(|(_, term)| term).collect()
+        terms
     }
 }
 
@@ -213,24 +202,11 @@ mod tests {
     }
 
     #[test]
-    fn words_and_pairs_that_are_rare_elsewhere_come_first() {
-        let text = "The mind-map of [[projects/mind-map]]: agents call MCP-tools. `page_count` is 42, agents call x.";
+    fn the_most_frequent_come_first_without_words_that_are_common_elsewhere() {
+        let text = "The mind-map of [[projects/mind-map]]: these files use MCP-tools. `page_count` is 42, MCP-tools read it.";
         let found = terms(&[text], 50, &[]);
-        let expected = [
-            ("mind-map", 2),
-            ("mcp-tools", 1),
-            ("mcp-tools page_count", 1),
-            ("page_count", 1),
-            ("mind-map agents", 1),
-            ("agents", 2),
-            ("projects mind-map", 1),
-            ("call mcp-tools", 1),
-            ("agents call", 2),
-            ("call", 2),
-            ("projects", 1),
-        ];
-        let expected = expected.map(|(term, count)| (term.to_owned(), count));
-        assert_eq!(found, expected);
+        let expected = [("mcp-tools", 2), ("mind-map", 2), ("mcp-tools page_count", 1), ("page_count", 1)];
+        assert_eq!(found, expected.map(|(term, count)| (term.to_owned(), count)));
     }
 
     #[test]
