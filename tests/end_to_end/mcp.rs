@@ -374,7 +374,11 @@ fn unknown_tool_names_are_configuration_errors() {
         "{said}"
     );
     env.write_config("[mcp]\ntools = [\"grap\"]\n");
-    assert_eq!(env.run(&root, &["serve", "--listen", "127.0.0.1:0"]).status.code(), Some(3));
+    for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["config", "check"]] {
+        let output = env.run(&root, command);
+        assert_eq!(output.status.code(), Some(3), "{command:?}");
+        assert!(String::from_utf8(output.stderr).unwrap().contains("`grap`"));
+    }
 }
 
 const JSON_HEADERS: [(&str, &str); 2] =

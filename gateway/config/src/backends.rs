@@ -453,6 +453,15 @@ mod tests {
     }
 
     #[test]
+    fn a_dialect_is_a_name_or_a_list_of_names() {
+        for wrong in ["5", "{ name = 'chat' }", "[1]", "true"] {
+            let text = format!("[[backends]]\nname = 'a'\nurl = 'http://a'\ndialect = {wrong}\n");
+            let error = crate::load_text(&text).unwrap_err().to_string();
+            assert!(error.ends_with("muninn.toml: line 4: `dialect` is a name, or a list of names"), "{error}");
+        }
+    }
+
+    #[test]
     fn a_fallback_is_a_backend_with_or_without_a_rename() {
         let routes = routes_of(
             "[[routes]]\nmodel = \"claude-*\"\nbackend = \"a\"\nrename = \"x\"\n\

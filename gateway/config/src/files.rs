@@ -82,13 +82,26 @@ pub(super) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, C
 fn explain(text: &str, error: &toml::de::Error) -> String {
     let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
     let mut message = match line {
-        Some(line) => format!("line {line}: {}", error.message()),
-        None => error.message().to_owned(),
+        Some(line) => format!("line {line}: {}", in_words_of_toml(error.message())),
+        None => in_words_of_toml(error.message()),
     };
     if let Some(suggestion) = suggest(error.message()) {
         message.push_str(&format!(". Did you mean `{suggestion}`?"));
     }
     message
+}
+
+/// The message of an error, in which a type of this program is named as TOML names it.
+fn in_words_of_toml(message: &str) -> String {
+    let Some((found, expected)) = message.rsplit_once(", expected ") else { return message.to_owned() };
+    let named = match expected.split(' ').next() {
+        Some("struct") => "a table",
+        Some("a") if expected == "a sequence" => "a list",
+        Some("usize" | "u8" | "u16" | "u32" | "u64") => "a whole number that is not negative",
+        Some("f32" | "f64") => "a number",
+        _ => expected,
+    };
+    format!("{found}, expected {named}")
 }
 
 /// Adds the line of its key in the file to an error about a value.

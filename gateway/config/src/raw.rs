@@ -159,7 +159,7 @@ pub(crate) struct Prices {
 /// `dialect = "openai"`, or `dialect = ["chat", "messages"]` for a server that accepts several formats.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`dialect` is a name, or a list of names")]
 pub(crate) enum OneOrMany {
     One(String),
     Many(Vec<String>),

@@ -36,6 +36,7 @@ impl ConfigCommand {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let Action::Check { json } = self.action;
         let config = common.configuration(None)?;
+        super::mcp::offer(&config, &config.mcp.tools)?;
         let worktree = Worktree::discover(&common.directory()?).ok();
         if let Some(worktree) = &worktree {
             repository(&config, worktree.root())?;

@@ -76,7 +76,11 @@ pub(super) fn mounts(config: &Config) -> Result<impl FnOnce(&Arc<App>) -> Vec<Mo
     Ok(move |app: &Arc<App>| if is_served { vec![("/mcp", Door::Mcp, mcp::service(app, &offer))] } else { Vec::new() })
 }
 
-fn offer(config: &Config, names: &[String]) -> Result<Offer, UnknownTool> {
+/// The offer of the tools and sets with these names.
+///
+/// # Errors
+/// An unknown name.
+pub(super) fn offer(config: &Config, names: &[String]) -> Result<Offer, UnknownTool> {
     Offer::of(names, !config.roots.is_empty(), config.explore.explorer.is_some())
 }
 

@@ -54,18 +54,19 @@ const VALUES: [(&str, &str); 28] = [
 ];
 
 /// Settings with a wrong type, and the errors.
-const TYPES: [(&str, &str); 8] = [
-    ("mcp = []", "invalid length 0, expected struct Mcp with 3 elements"),
-    ("limits = []", "invalid length 0, expected struct Limits with 14 elements"),
+const TYPES: [(&str, &str); 9] = [
+    ("mcp = []", "invalid length 0, expected a table"),
+    ("limits = []", "invalid length 0, expected a table"),
+    ("roots = 3", "invalid type: integer `3`, expected a list"),
     ("hooks.enabled = 3", "invalid type: integer `3`, expected a boolean"),
-    ("personal.signals_days = -1", "invalid value: integer `-1`, expected u32"),
-    ("worklog = 1", "invalid type: integer `1`, expected struct Worklog"),
+    ("personal.signals_days = -1", "invalid value: integer `-1`, expected a whole number that is not negative"),
+    ("worklog = 1", "invalid type: integer `1`, expected a table"),
     (
         "wiki.digest.cloud = 1",
         "unknown field `cloud`, expected one of `cloud_size`, `recents_size`, `cloud_refresh`, `stopwords_extra`, `max_render_bytes`. Did you mean `cloud_size`?",
     ),
-    ("explore.tokens = 'x'", "invalid type: string \"x\", expected u32"),
-    ("journal.search.max_results = 1.5", "invalid type: floating point `1.5`, expected usize"),
+    ("explore.tokens = 'x'", "invalid type: string \"x\", expected a whole number that is not negative"),
+    ("journal.search.max_results = 1.5", "invalid type: floating point `1.5`, expected a whole number that is not negative"),
 ];
 
 fn reported(settings: &[&str]) -> String {
