@@ -98,7 +98,7 @@ fn nonsense_in_the_form_that_was_asked_for_is_passed_on_without_conversion() {
 }
 
 #[test]
-fn empty_or_redirected_answer_is_an_error_to_a_client_of_another_format() {
+fn empty_or_redirected_answer_is_an_error() {
     let mut broken = Broken::new();
     for head in [
         "HTTP/1.1 204 No Content\r\n\r\n",
@@ -106,7 +106,8 @@ fn empty_or_redirected_answer_is_an_error_to_a_client_of_another_format() {
         "HTTP/1.1 304 Not Modified\r\n\r\n",
     ] {
         broken.answer_with(move |_| Reply::raw(head));
-        for (client, spoken) in pairs() {
+        let native = all_pairs().into_iter().filter(|(client, spoken)| client == spoken && !head.contains("204"));
+        for (client, spoken) in pairs().into_iter().chain(native) {
             for streamed in [false, true] {
                 let response = broken.ask_closing(client, spoken, streamed);
                 let how = format!("{client:?} -> {spoken:?}: {head}");
@@ -365,6 +366,37 @@ fn context_overflow_is_reported_in_words_that_make_clients_compact() {
                     }
                 }
             }
+        }
+    }
+    broken.assert_lives();
+}
+
+#[test]
+fn an_overflow_in_the_words_of_the_clients_vendor_is_passed_on_unchanged() {
+    let mut broken = Broken::new();
+    let cases = [
+        (
+            Format::Messages,
+            r#"{"type": "error", "error": {"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"},"request_id":"req_1"}"#,
+        ),
+        (
+            Format::Messages,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again"},"request_id":"req_2"}"#,
+        ),
+        (
+            Format::Chat,
+            r#"{ "error": {"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 150000 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}"#,
+        ),
+        (
+            Format::Responses,
+            r#"{ "error": {"message":"Your input exceeds the context window of this model. Please adjust your input and try again.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}"#,
+        ),
+    ];
+    for (format, error) in cases {
+        broken.answer_with(move |_| Reply::json(400, error));
+        for streamed in [false, true] {
+            let response = broken.ask(format, format, streamed);
+            assert_eq!((response.status, &*response.text()), (400, error));
         }
     }
     broken.assert_lives();

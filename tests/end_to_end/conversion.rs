@@ -183,6 +183,33 @@ fn a_refusal_of_the_backend_is_not_to_be_repeated() {
 }
 
 #[test]
+fn a_used_up_account_is_named_as_the_clients_format_names_it() {
+    let used_up = [
+        (402, r#"{"type":"error","error":{"type":"billing_error","message":"no credit"}}"#),
+        (429, r#"{"error":{"message":"no credit","type":"insufficient_quota","code":"insufficient_quota"}}"#),
+        (429, r#"{"error":{"message":"no credit","type":"x","code":"project_spend_limit_exceeded"}}"#),
+        (400, r#"{"error":{"message":"no credit","code":"credit_balance_exhausted"}}"#),
+    ];
+    for (status, body) in used_up {
+        let upstream = Upstream::start_with(move |_| Reply::json(status, body));
+        let (_env, gateway) = serve(&renaming(&upstream.url(), "retries = 0\n"));
+        for (client, spoken) in pairs().into_iter().filter(|(client, spoken)| client != spoken) {
+            let request = client.request(spoken.dialect(), false, &[user("hello")]);
+            let response = gateway.post(client.path(), &[], request.as_bytes());
+            let how = format!("{client:?} -> {spoken:?}, {status} {body}: {}", response.text());
+            let error = &response.json()["error"];
+            let expected = match client {
+                Format::Messages => (402, error["type"] == "billing_error"),
+                Format::Chat | Format::Responses => (429, error["code"] == "insufficient_quota"),
+            };
+            assert_eq!((response.status, true), expected, "{how}");
+            assert_eq!(error["message"], "no credit", "{how}");
+            assert_eq!(response.headers.get("x-should-retry"), Some("false"), "{how}");
+        }
+    }
+}
+
+#[test]
 fn headers_follow_the_backends_api() {
     let sent = [
         ("anthropic-version", "2099-01-01"),

@@ -188,8 +188,9 @@ fn the_gateways_own_paths_answer() {
 fn models_of_all_backends_are_listed_with_our_own() {
     let env = TestEnv::new(MUNINN);
     let first = Upstream::start();
-    let second =
-        Upstream::start_with(|_| Reply::json(200, r#"{"object":"list","data":[{"id":"other","object":"model"}]}"#));
+    let second = Upstream::start_with(|_| {
+        Reply::json(200, r#"{"data":[{"id":"other","display_name":"Another","description":"Small."},{"id":"mock-1"}]}"#)
+    });
     let silent = Upstream::start_with(|_| Reply::json(500, "oh"));
     env.write_config(&format!(
         "{}{}{}{}{}",
@@ -208,9 +209,19 @@ fn models_of_all_backends_are_listed_with_our_own() {
     };
     let expected = ["mock-1", "mock-2", "other", "kept", "fast", "muninn/context"];
     assert_eq!(ids(&[]), expected);
-    assert_eq!(ids(&[("anthropic-version", "2023-06-01")]), expected);
-    let vendors = gateway.request("GET", "/v1/models", &[("anthropic-version", "2023-06-01")], b"").json();
-    assert_eq!((&vendors["data"][0]["type"], &vendors["has_more"]), (&"model".into(), &false.into()));
+    let vendor = [("anthropic-version", "2023-06-01")];
+    assert_eq!(ids(&vendor), expected);
+    let vendors = gateway.request("GET", "/v1/models?limit=2&after_id=mock-1", &vendor, b"").json();
+    assert_eq!((&vendors["data"][0]["type"], &vendors["has_more"]), (&"model".into(), &true.into()));
+    assert_eq!((&vendors["first_id"], &vendors["last_id"]), (&"mock-2".into(), &"other".into()));
+    assert_eq!(vendors["data"][0]["display_name"], "mock-2");
+    let other = &vendors["data"][1];
+    assert_eq!((&other["display_name"], &other["description"]), (&"Another".into(), &"Small.".into()));
+    assert_eq!(gateway.request("GET", "/v1/models?limit=0", &vendor, b"").status, 400);
+    for (id, asked) in [("fast", &vendor[..]), ("muninn/context", &[])] {
+        let model = gateway.request("GET", &format!("/v1/models/{id}"), asked, b"");
+        assert_eq!((model.status, &model.json()["id"]), (200, &id.into()));
+    }
     // A backend that is down keeps its names.
     drop((first, second));
     assert_eq!(ids(&[]), expected);

@@ -223,6 +223,8 @@ pub(super) struct ModelList {
 #[derive(Deserialize)]
 pub(super) struct Model {
     pub(super) id: String,
+    pub(super) display_name: Option<String>,
+    pub(super) description: Option<String>,
     max_model_len: Option<u32>,
     max_context_length: Option<u32>,
     meta: Option<Meta>,

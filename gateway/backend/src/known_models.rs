@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::Backend;
+use super::{Backend, ListedModel};
 
 /// How long the models of a backend that is down are still listed.
 const KEPT: Duration = Duration::from_hours(24);
@@ -18,11 +18,11 @@ pub(crate) struct KnownModels(Mutex<HashMap<Id, Listed>>);
 type Id = (String, String);
 
 /// Models, and when they were listed.
-type Listed = (Instant, Vec<String>);
+type Listed = (Instant, Vec<ListedModel>);
 
 impl KnownModels {
     /// The models of a backend: those that it `listed` now, else those that it listed last within a day.
-    pub(crate) fn of(&self, backend: &Backend, listed: Option<Vec<String>>, now: Instant) -> Vec<String> {
+    pub(crate) fn of(&self, backend: &Backend, listed: Option<Vec<ListedModel>>, now: Instant) -> Vec<ListedModel> {
         let mut known = self.0.lock();
         let id = (backend.name.clone(), backend.url.base.clone());
         match listed {
@@ -53,9 +53,9 @@ mod tests {
             Backend::new(config, &Circuits::local())
         };
         let (known, start) = (KnownModels::default(), Instant::now());
-        let listed = || Some(vec!["m".to_owned()]);
-        assert_eq!(known.of(&backend("a"), listed(), start), ["m"]);
-        assert_eq!(known.of(&backend("a"), None, start + Duration::from_secs(86_399)), ["m"]);
+        let listed = || Some(vec![ListedModel::named("m", "a")]);
+        assert_eq!(Some(known.of(&backend("a"), listed(), start)), listed());
+        assert_eq!(Some(known.of(&backend("a"), None, start + Duration::from_secs(86_399))), listed());
         assert!(known.of(&backend("a"), None, start + Duration::from_hours(24)).is_empty());
         assert!(known.of(&backend("b"), None, start).is_empty(), "another backend");
         assert!(known.of(&backend("a"), Some(Vec::new()), start).is_empty(), "it lists none any more");

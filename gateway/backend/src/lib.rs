@@ -47,7 +47,7 @@ pub use embeddings::RemoteEmbedder;
 pub use fair::FairBody;
 pub use load::UnderWay;
 pub use model::RemoteModel;
-pub use models::{list_models, render_models};
+pub use models::{ListedModel, ModelPage, list_models, own_model, render_models};
 pub use probe::{FormatSupport, Probe, probe_formats};
 pub use routing::{Allowed, Router};
 pub use send_error::{SendError, innermost};

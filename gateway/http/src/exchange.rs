@@ -104,7 +104,7 @@ impl Exchange {
                 (failure, error.retry_after())
             }
         };
-        let mut response = self.failed(failure.kind.status(), &failure);
+        let mut response = self.failed(failure.kind.status_in(self.format), &failure);
         if let Some(wait) = retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, wait.as_secs().into());
         }
@@ -297,7 +297,7 @@ impl Exchange {
             failure.kind = ErrorKind::ContextOverflow;
             failure.message = overflow.message(self.format, candidate.backend.context_window);
         }
-        self.failed(failure.kind.status(), &failure)
+        self.failed(failure.kind.status_in(self.format), &failure)
     }
 
     /// An answer in the client's format and in the form that it asked for.
@@ -378,7 +378,8 @@ impl Exchange {
     }
 
     /// Turns a backend's error into the client's. An error in the client's own format is passed through, unless it says
-    /// that the prompt is too long: it is then written in the form that makes clients compact.
+    /// in other words than the format's vendor that the prompt is too long: it is then written in the form that makes clients
+    /// compact. A redirect of a conversation is an error: a client that follows it would show its key to another host.
     async fn error(
         &self,
         candidate: &Candidate,
@@ -386,7 +387,9 @@ impl Exchange {
         mut head: response::Parts,
         body: Body,
     ) -> (response::Parts, Source) {
-        if is_encoded(&head.headers) && !converted {
+        let is_error = head.status.is_client_error() || head.status.is_server_error();
+        let is_passed_on = !converted && (is_error || !self.is_conversation);
+        if is_encoded(&head.headers) && is_passed_on {
             return (head, Source::Untouched { body, watch: UsageWatch::default() });
         }
         let is_readable = !is_encoded(&head.headers);
@@ -394,13 +397,13 @@ impl Exchange {
         let (is_whole, bytes) = (read.is_ok(), read.unwrap_or_default());
         let text = String::from_utf8_lossy(if is_readable { &bytes } else { b"" });
         let overflow = head.status.is_client_error().then(|| Overflow::parse(&text)).flatten();
-        if overflow.is_none() && !converted && is_whole {
+        let is_understood = head.status == StatusCode::BAD_REQUEST && Overflow::is_in_words_of(self.format, &text);
+        if is_passed_on && is_whole && (overflow.is_none() || is_understood) {
             let text = Source::Untouched { body: Body::from(bytes), watch: UsageWatch::default() };
             return (head, text);
         }
         let mut failure = failure::read(head.status, &text);
-        // A redirect must not reach the client: following it would bypass the conversion.
-        let mut status = if head.status.is_client_error() || head.status.is_server_error() {
+        let mut status = if is_error {
             head.status
         } else {
             head.headers.remove(header::LOCATION);
@@ -411,6 +414,9 @@ impl Exchange {
             failure.kind = ErrorKind::ContextOverflow;
             failure.message = overflow.message(self.format, candidate.backend.context_window);
             status = StatusCode::BAD_REQUEST;
+        }
+        if failure.kind == ErrorKind::Billing {
+            status = failure.kind.status_in(self.format);
         }
         // The backend's headers are kept: they say whether and when to retry.
         let mut response = self.failed(status, &failure);

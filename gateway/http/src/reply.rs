@@ -47,8 +47,8 @@ fn marked(mut response: Response<Body>, kind: ErrorKind) -> Response<Body> {
         ErrorKind::UpgradeRefused => {
             response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
         }
-        // A key does not become a valid one. Claude Code repeats a 401 for three minutes without this header.
-        ErrorKind::Authentication | ErrorKind::Permission => {
+        // A key does not become a valid one, and an account is not filled up by asking. Claude Code repeats a 401 for three minutes without this header.
+        ErrorKind::Authentication | ErrorKind::Permission | ErrorKind::Billing => {
             response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
         _ => {}

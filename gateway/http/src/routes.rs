@@ -6,7 +6,7 @@ use axum::routing::{any, get, post};
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use muninn_backend::access::{Caller, Door};
 use muninn_backend::metrics::CONTENT_TYPE;
-use muninn_backend::{list_models, render_models};
+use muninn_backend::{ModelPage, list_models, own_model, render_models};
 use muninn_wire::error::ErrorKind;
 use muninn_wire::{Dialect, WireFormat};
 use serde_json::json;
@@ -121,16 +121,53 @@ async fn health(State(worker): State<Worker>, request: Request) -> Response<Body
 }
 
 async fn models(State(worker): State<Worker>, request: Request) -> Response<Body> {
-    let headers = request.headers();
-    let dialect = if headers.contains_key("anthropic-version") { Dialect::Anthropic } else { Dialect::OpenAi };
+    let (headers, dialect) = (request.headers(), dialect_of(&request));
+    let page = match dialect {
+        Dialect::OpenAi => ModelPage::default(),
+        Dialect::Anthropic => match page_of(request.uri().query().unwrap_or_default()) {
+            Some(page) => page,
+            None => {
+                return reply::error(
+                    WireFormat::Messages,
+                    ErrorKind::InvalidRequest,
+                    "limit: it must be from 1 to 1000",
+                );
+            }
+        },
+    };
     let caller = Caller::of(request.extensions());
     let allowed = |backend: &str| caller.may_use_backend(backend);
     let mut models = list_models(&worker.app.settings().router, &worker.transport, headers, &allowed).await;
-    models.retain(|(model, _)| caller.may_use_model(model));
-    reply::json(StatusCode::OK, render_models(&models, dialect).to_string())
+    models.retain(|model| caller.may_use_model(&model.id));
+    reply::json(StatusCode::OK, render_models(&models, dialect, &page).to_string())
+}
+
+/// The page that a query asks for; `None` if its limit is none.
+fn page_of(query: &str) -> Option<ModelPage> {
+    let mut page = ModelPage::default();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        match &*name {
+            "limit" => page.limit = Some(value.parse().ok().filter(|limit| (1..=1000).contains(limit))?),
+            "after_id" => page.after_id = Some(value.into_owned()),
+            "before_id" => page.before_id = Some(value.into_owned()),
+            _ => {}
+        }
+    }
+    Some(page)
+}
+
+fn dialect_of(request: &Request) -> Dialect {
+    if request.headers().contains_key("anthropic-version") { Dialect::Anthropic } else { Dialect::OpenAi }
 }
 
 async fn other(State(worker): State<Worker>, request: Request) -> Response<Body> {
+    // No backend knows the models that only the configuration names.
+    let asked = request.uri().path().strip_prefix("/v1/models/").filter(|_| request.method() == Method::GET);
+    if let Some(model) = asked.and_then(|id| own_model(&worker.app.settings().router, id))
+        && Caller::of(request.extensions()).may(Door::Forward).is_ok()
+    {
+        return reply::json(StatusCode::OK, model.render(dialect_of(&request)).to_string());
+    }
     forward(worker, request).await
 }
 

@@ -15,12 +15,16 @@ pub enum ErrorKind {
     ContextOverflow,
     /// 401: no credential, or a wrong one.
     Authentication,
+    /// 402: the account at the vendor has no credit or no quota left. To ask again does not help.
+    Billing,
     /// 403: the caller has no permission for this request.
     Permission,
     /// 404: there is no such path or model.
     NotFound,
     /// 408: the client stopped sending in the middle of its request.
     Timeout,
+    /// 409: the request contradicts the state of what it is about.
+    Conflict,
     /// 413: the body is too large.
     TooLarge,
     /// 415: the body's content coding is not supported.
@@ -64,9 +68,11 @@ impl ErrorKind {
         match self {
             ErrorKind::InvalidRequest | ErrorKind::ContextOverflow => StatusCode::BAD_REQUEST,
             ErrorKind::Authentication => StatusCode::UNAUTHORIZED,
+            ErrorKind::Billing => StatusCode::PAYMENT_REQUIRED,
             ErrorKind::Permission => StatusCode::FORBIDDEN,
             ErrorKind::NotFound => StatusCode::NOT_FOUND,
             ErrorKind::Timeout => StatusCode::REQUEST_TIMEOUT,
+            ErrorKind::Conflict => StatusCode::CONFLICT,
             ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             ErrorKind::UnknownCoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             ErrorKind::UpgradeRefused => StatusCode::UPGRADE_REQUIRED,
@@ -79,13 +85,23 @@ impl ErrorKind {
         }
     }
 
+    /// The HTTP status in this format. OpenAI has none of its own for a used-up account.
+    pub fn status_in(self, format: WireFormat) -> StatusCode {
+        match (self, format) {
+            (ErrorKind::Billing, WireFormat::Chat | WireFormat::Responses) => StatusCode::TOO_MANY_REQUESTS,
+            _ => self.status(),
+        }
+    }
+
     /// The kind of a backend's HTTP status.
     pub fn of_status(status: StatusCode) -> ErrorKind {
         match status.as_u16() {
             401 => ErrorKind::Authentication,
+            402 => ErrorKind::Billing,
             403 => ErrorKind::Permission,
             404 | 405 => ErrorKind::NotFound,
             408 => ErrorKind::Timeout,
+            409 => ErrorKind::Conflict,
             413 => ErrorKind::TooLarge,
             429 => ErrorKind::RateLimit,
             502 => ErrorKind::BadGateway,
@@ -104,9 +120,11 @@ impl ErrorKind {
             | ErrorKind::UnknownCoding
             | ErrorKind::UpgradeRefused => "invalid_request_error",
             ErrorKind::Authentication => "authentication_error",
+            ErrorKind::Billing => "billing_error",
             ErrorKind::Permission => "permission_error",
             ErrorKind::NotFound => "not_found_error",
             ErrorKind::Timeout | ErrorKind::BackendTimeout => "timeout_error",
+            ErrorKind::Conflict => "conflict_error",
             ErrorKind::TooLarge => "request_too_large",
             ErrorKind::RateLimit => "rate_limit_error",
             ErrorKind::Overloaded | ErrorKind::NoMemory => "overloaded_error",
@@ -120,9 +138,11 @@ impl ErrorKind {
             ErrorKind::InvalidRequest => ("invalid_request_error", "invalid_request"),
             ErrorKind::ContextOverflow => ("invalid_request_error", "context_length_exceeded"),
             ErrorKind::Authentication => ("invalid_request_error", "invalid_api_key"),
+            ErrorKind::Billing => ("insufficient_quota", "insufficient_quota"),
             ErrorKind::Permission => ("invalid_request_error", "forbidden"),
             ErrorKind::NotFound => ("invalid_request_error", "not_found"),
             ErrorKind::Timeout => ("invalid_request_error", "request_timeout"),
+            ErrorKind::Conflict => ("invalid_request_error", "conflict"),
             ErrorKind::TooLarge => ("invalid_request_error", "request_too_large"),
             ErrorKind::UnknownCoding => ("invalid_request_error", "unsupported_content_encoding"),
             ErrorKind::UpgradeRefused => ("invalid_request_error", "upgrade_required"),

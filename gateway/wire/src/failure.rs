@@ -14,8 +14,8 @@ use super::{Members, Text};
 /// The length, in characters, to which a backend's error message is truncated.
 const LONGEST_MESSAGE: usize = 2_000;
 
-/// Reads the body of an error response. A context overflow is recognised by the body; any other kind follows from
-/// `status`. An empty body and a page of HTML give a message that names the status.
+/// Reads the body of an error response. A context overflow and a used-up account are recognised by the body; any other kind
+/// follows from `status`. An empty body and a page of HTML give a message that names the status.
 pub fn read(status: StatusCode, body: &str) -> Failure {
     let members = Members::of(body.trim_ascii());
     let found = members.as_ref().and_then(|members| {
@@ -31,7 +31,7 @@ pub fn read(status: StatusCode, body: &str) -> Failure {
             message: if is_message { truncated(text) } else { format!("the backend answered {status}") },
         }
     });
-    if failure.kind != ErrorKind::ContextOverflow {
+    if !matches!(failure.kind, ErrorKind::ContextOverflow | ErrorKind::Billing) {
         failure.kind =
             if Overflow::parse(body).is_some() { ErrorKind::ContextOverflow } else { ErrorKind::of_status(status) };
     }
@@ -51,6 +51,8 @@ const OVERFLOW_WORDS: &[&str] = &[
 /// Parts of an error's `type` or `code`, in lower case, that determine its kind. They take precedence over a status in
 /// the body.
 const KIND_WORDS: &[(ErrorKind, &[&str])] = &[
+    (ErrorKind::Billing, &["insufficient_quota", "billing", "credit_balance", "spend_limit", "insufficient_credit"]),
+    (ErrorKind::Conflict, &["conflict"]),
     (ErrorKind::RateLimit, &["rate_limit", "ratelimit", "quota", "throttl", "too_many"]),
     (ErrorKind::Overloaded, &["overload", "unavailable", "capacity"]),
     (ErrorKind::Authentication, &["authentication", "api_key", "unauthorized"]),
@@ -108,6 +110,10 @@ fn kind(error: &Members<'_>, message: &str) -> ErrorKind {
     let is_overflow = |word: &&str| names.contains(word) || lower.contains(word);
     if Overflow::parse(message).is_some() || OVERFLOW_WORDS.iter().any(is_overflow) {
         return ErrorKind::ContextOverflow;
+    }
+    // DashScope names a limit by the minute so.
+    if names.contains("insufficient_quota") && lower.contains("allocated quota") {
+        return ErrorKind::RateLimit;
     }
     let named = KIND_WORDS.iter().find(|(_, words)| words.iter().any(|word| names.contains(word)));
     if let Some((kind, _)) = named {
@@ -169,6 +175,9 @@ mod tests {
             ),
             (503, "", ErrorKind::Overloaded, "the backend answered 503 Service Unavailable"),
             (429, "slow down", ErrorKind::RateLimit, "slow down"),
+            (429, r#"{"error":{"message":"none left","code":"insufficient_quota"}}"#, ErrorKind::Billing, "none left"),
+            (402, r#"{"error":{"message":"pay"}}"#, ErrorKind::Billing, "pay"),
+            (409, r#"{"error":{"message":"busy","type":"x"}}"#, ErrorKind::Conflict, "busy"),
             (
                 400,
                 r#"{"error":{"message":"litellm.ContextWindowExceededError: too long","type":null,"code":"400"}}"#,
@@ -196,8 +205,21 @@ mod tests {
             (r#"{"error":{"message":"slow down","type":"None","param":"None","code":"429"}}"#, ErrorKind::RateLimit),
             (
                 r#"{"error":{"message":"no credit","type":"insufficient_quota","code":"insufficient_quota"}}"#,
+                ErrorKind::Billing,
+            ),
+            (
+                r#"{"error":{"message":"Allocated quota exceeded, please increase your quota limit.","code":"insufficient_quota"}}"#,
                 ErrorKind::RateLimit,
             ),
+            (r#"{"error":{"message":"x","type":"billing_error"}}"#, ErrorKind::Billing),
+            (r#"{"error":{"message":"x","code":"credit_balance_exhausted"}}"#, ErrorKind::Billing),
+            (r#"{"error":{"message":"x","code":"project_spend_limit_exceeded"}}"#, ErrorKind::Billing),
+            (r#"{"error":{"message":"x","code":402}}"#, ErrorKind::Billing),
+            (
+                r#"{"error":{"message":"x","status":"RESOURCE_EXHAUSTED","code":"quota_exceeded"}}"#,
+                ErrorKind::RateLimit,
+            ),
+            (r#"{"error":{"message":"x","type":"conflict_error"}}"#, ErrorKind::Conflict),
             (r#"{"error":{"message":"Loading model","type":"unavailable_error","code":503}}"#, ErrorKind::Overloaded),
             (
                 r#"{"error":{"message":"bad key","type":"invalid_request_error","code":"invalid_api_key"}}"#,

@@ -97,6 +97,15 @@ impl Overflow {
         self.window = self.window.or_else(|| field("n_ctx"));
     }
 
+    /// Whether an error body already has the words on which clients of this format compact.
+    pub fn is_in_words_of(format: WireFormat, body: &str) -> bool {
+        let words: &[&str] = match format {
+            WireFormat::Messages => &["prompt is too long: ", "exceed context limit: "],
+            WireFormat::Chat | WireFormat::Responses => &["\"context_length_exceeded\""],
+        };
+        words.iter().any(|words| body.contains(words))
+    }
+
     /// The overflow message of the format's vendor. `window` is the backend's context window in tokens from the
     /// configuration. An unknown count is written as the smallest or largest possible number.
     pub fn message(self, format: WireFormat, window: Option<u32>) -> String {

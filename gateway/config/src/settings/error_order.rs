@@ -66,7 +66,10 @@ const TYPES: [(&str, &str); 9] = [
         "unknown field `cloud`, expected one of `cloud_size`, `recents_size`, `cloud_refresh`, `stopwords_extra`, `max_render_bytes`. Did you mean `cloud_size`?",
     ),
     ("explore.tokens = 'x'", "invalid type: string \"x\", expected a whole number that is not negative"),
-    ("journal.search.max_results = 1.5", "invalid type: floating point `1.5`, expected a whole number that is not negative"),
+    (
+        "journal.search.max_results = 1.5",
+        "invalid type: floating point `1.5`, expected a whole number that is not negative",
+    ),
 ];
 
 fn reported(settings: &[&str]) -> String {

@@ -203,7 +203,8 @@ mod tests {
 
     #[test]
     fn the_most_frequent_come_first_without_words_that_are_common_elsewhere() {
-        let text = "The mind-map of [[projects/mind-map]]: these files use MCP-tools. `page_count` is 42, MCP-tools read it.";
+        let text =
+            "The mind-map of [[projects/mind-map]]: these files use MCP-tools. `page_count` is 42, MCP-tools read it.";
         let found = terms(&[text], 50, &[]);
         let expected = [("mcp-tools", 2), ("mind-map", 2), ("mcp-tools page_count", 1), ("page_count", 1)];
         assert_eq!(found, expected.map(|(term, count)| (term.to_owned(), count)));

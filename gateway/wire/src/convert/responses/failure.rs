@@ -11,9 +11,11 @@ pub(super) fn code(kind: FailureKind) -> &'static str {
         | FailureKind::Authentication
         | FailureKind::Permission
         | FailureKind::NotFound
+        | FailureKind::Conflict
         | FailureKind::UnknownCoding
         | FailureKind::UpgradeRefused
         | FailureKind::TooLarge => "invalid_prompt",
+        FailureKind::Billing => "insufficient_quota",
         FailureKind::RateLimit => "rate_limit_exceeded",
         FailureKind::Overloaded | FailureKind::NoMemory => "server_is_overloaded",
         FailureKind::Timeout
