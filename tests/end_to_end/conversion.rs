@@ -1,6 +1,8 @@
 //! Conversion: a client of each format with a backend that speaks only another format.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use muninn_tests::http::Response;
 use muninn_tests::{Gateway, Recorded, Reply, TestEnv, Upstream};
@@ -178,6 +180,38 @@ fn a_refusal_of_the_backend_is_not_to_be_repeated() {
             let how = format!("{client:?} -> {spoken:?}, {status} {said:?}");
             assert_eq!(response.status, status, "{how}: {}", response.text());
             assert_eq!(response.headers.get("x-should-retry"), expected, "{how}");
+        }
+    }
+}
+
+#[test]
+fn the_header_of_the_clients_vendor_has_the_id_of_the_request() {
+    let header = |client: Format| if client == Format::Messages { "request-id" } else { "x-request-id" };
+    let refuses = Arc::new(AtomicBool::new(false));
+    let upstream = Upstream::start_with({
+        let refuses = Arc::clone(&refuses);
+        move |request| match refuses.load(Ordering::Relaxed) {
+            false => call(request),
+            true => Reply::json(400, r#"{"error":{"message":"no"}}"#)
+                .header("request-id", "req_1")
+                .header("x-request-id", "x_1"),
+        }
+    });
+    let (_env, gateway) = serve(&renaming(&upstream.url(), "retries = 0\n"));
+    for (client, spoken) in pairs() {
+        for streamed in [false, true] {
+            refuses.store(false, Ordering::Relaxed);
+            let request = client.request(spoken.dialect(), streamed, &[user("hello")]);
+            let response = gateway.post(client.path(), &[], request.as_bytes());
+            assert_eq!(response.headers.get(header(client)), Some(response.request_id()), "{client:?} -> {spoken:?}");
+            refuses.store(true, Ordering::Relaxed);
+            let response = gateway.post(client.path(), &[], request.as_bytes());
+            let how = format!("{client:?} -> {spoken:?}: {:?} {}", response.headers, response.text());
+            let vendors = if client == Format::Messages { "req_1" } else { "x_1" };
+            assert_eq!(response.headers.get(header(client)), Some(vendors), "the backend's own id: {how}");
+            if client == Format::Messages && client != spoken {
+                assert_eq!(response.json()["request_id"], response.request_id(), "{how}");
+            }
         }
     }
 }

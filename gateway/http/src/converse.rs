@@ -158,7 +158,7 @@ impl Incoming {
             Route::Backend(ready) if ready.streamed => stream(self.exchange(ready), account, silence).await,
             Route::Backend(ready) => whole(self.exchange(ready), account, silence).await,
         };
-        reply::label(&mut response, &self.id, outcome.name());
+        reply::label(&mut response, self.format, &self.id, outcome.name());
         response
     }
 
@@ -203,7 +203,7 @@ impl Incoming {
         let mut response = Response::new(Body::new(body.recorded(&learned).for_caller(&caller)));
         response.headers_mut().insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
         response.headers_mut().insert(header::CACHE_CONTROL, reply::NO_CACHE);
-        reply::label(&mut response, &id, "exploring");
+        reply::label(&mut response, format, &id, "exploring");
         response
     }
 }

@@ -431,7 +431,8 @@ impl Exchange {
     }
 
     fn failed(&self, status: StatusCode, failure: &Failure) -> Response<Body> {
-        reply::error_with(status, self.format, failure.kind, &failure.message)
+        let id = (!self.id.is_empty()).then_some(&*self.id);
+        reply::error_with(status, self.format, failure.kind, &failure.message, id)
     }
 }
 

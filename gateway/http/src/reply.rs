@@ -29,16 +29,22 @@ pub(super) struct Refused;
 
 /// An error in the client's wire format. It refuses the request, unless there is just nothing at its path.
 pub(super) fn error(format: WireFormat, kind: ErrorKind, message: &str) -> Response<Body> {
-    let mut response = error_with(kind.status(), format, kind, message);
+    let mut response = error_with(kind.status(), format, kind, message, None);
     if response.status().is_client_error() && kind != ErrorKind::NotFound {
         response.extensions_mut().insert(Refused);
     }
     response
 }
 
-/// The same, with another status than the kind's own.
-pub(super) fn error_with(status: StatusCode, format: WireFormat, kind: ErrorKind, message: &str) -> Response<Body> {
-    marked(json(status, error::body(format, kind, message)), kind)
+/// The same about the request of an id, with another status than the kind's own.
+pub(super) fn error_with(
+    status: StatusCode,
+    format: WireFormat,
+    kind: ErrorKind,
+    message: &str,
+    request: Option<&str>,
+) -> Response<Body> {
+    marked(json(status, error::body(format, kind, message, request)), kind)
 }
 
 /// Tells clients what to do after an error of this kind.
@@ -84,10 +90,16 @@ pub(super) fn answer(format: WireFormat, answer: &Answer, streamed: bool) -> Res
     response
 }
 
-/// Adds the headers with the request's id and the outcome.
-pub(super) fn label(response: &mut Response<Body>, id: &str, outcome: &'static str) {
+/// Adds the headers with the request's id and the outcome. Where the backend gave the request no id, its vendor's header has
+/// this one, too.
+pub(super) fn label(response: &mut Response<Body>, format: WireFormat, id: &str, outcome: &'static str) {
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(id) {
+        let vendors = match format {
+            WireFormat::Messages => "request-id",
+            WireFormat::Chat | WireFormat::Responses => "x-request-id",
+        };
+        headers.entry(vendors).or_insert_with(|| id.clone());
         headers.insert(REQUEST_ID, id);
     }
     headers.insert(CONTEXT, HeaderValue::from_static(outcome));

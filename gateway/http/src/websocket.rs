@@ -256,6 +256,7 @@ impl Connection {
                 WireFormat::Responses,
                 ErrorKind::BadGateway,
                 "the answer ended before its last event",
+                None,
             );
             let status = ErrorKind::BadGateway.status().as_u16();
             return send(socket, frames::answer_error(status, body.as_bytes(), Value::Null)).await;

@@ -156,11 +156,15 @@ impl ErrorKind {
     }
 }
 
-/// The JSON body of an error in this format.
-pub fn body(format: WireFormat, kind: ErrorKind, message: &str) -> String {
+/// The JSON body of an error in this format. The messages format repeats the request's id, if there is one.
+pub fn body(format: WireFormat, kind: ErrorKind, message: &str, request: Option<&str>) -> String {
     match format {
         WireFormat::Messages => {
-            json!({"type": "error", "error": {"type": kind.anthropic_type(), "message": message}})
+            let mut body = json!({"type": "error", "error": {"type": kind.anthropic_type(), "message": message}});
+            if let Some(id) = request {
+                body["request_id"] = id.into();
+            }
+            body
         }
         WireFormat::Chat | WireFormat::Responses => {
             let (category, code) = kind.openai();
