@@ -118,6 +118,21 @@ fn client_without_tools_gets_a_price_and_no_gain() {
 }
 
 #[test]
+fn a_prompt_that_is_cached_for_an_hour_has_the_price_of_writing_it_there() {
+    let stage = Stage::new();
+    let price = |session: &str, control: Value| {
+        let text = json!({"type": "text", "text": QUESTION, "cache_control": control});
+        let body =
+            json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": [text]}]}).to_string();
+        let receipt = stage.why(&stage.ask("/v1/messages", &[("x-claude-code-session-id", session)], &body));
+        receipt["estimate"]["price"].as_f64().unwrap() / receipt["tokens"].as_f64().unwrap()
+    };
+    let five_minutes = price("a", json!({"type": "ephemeral"}));
+    let hour = price("b", json!({"type": "ephemeral", "ttl": "1h"}));
+    assert!((hour - five_minutes - 0.75).abs() < 0.01, "{five_minutes} {hour}: 2.0 instead of 1.25 for each token");
+}
+
+#[test]
 fn why_of_a_refusal_names_candidates_and_missing_words() {
     let stage = Stage::with(Upstream::start(), "threshold = 0.999\n");
     stage.gateway.wait_ready();

@@ -130,6 +130,8 @@ fn tools_work_in_and_outside_of_repositories() {
         assert_eq!(recent["structuredContent"]["entries"].as_array().map(Vec::len), Some(1), "{recent}");
         let (signal, _) = client.call("log_signal", &json!({"type": "file_edit", "context": {"file": "x.rs"}}));
         assert_eq!(signal["structuredContent"]["context"]["file"], "x.rs", "{signal}");
+        let (long, told) = client.call("log_journal", &json!({"topic": "long", "content": "word ".repeat(12_000)}));
+        assert!(long["isError"] != true && told.contains("bytes left out"), "{told}");
         let (refused, text) = client.call("log_journal", &json!({"topic": "", "content": "x"}));
         assert!(refused["isError"] == true && text.contains("topic"), "{refused}");
     }

@@ -13,6 +13,8 @@ use super::limits::MOST;
 
 /// The key of the note in a shortened list.
 const CUT: &str = "cut";
+/// The bytes of a text above which a part of it can be left out.
+const LONG: usize = 100;
 
 /// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +44,8 @@ impl ToolResult {
     }
 }
 
-/// An object with clean texts and without empty members, whose longest list is shortened until the text fits.
+/// An object with clean texts and without empty members, whose longest list, or text where there is none, is shortened until it
+/// fits.
 fn bounded(mut value: Value, ground: Ground) -> Value {
     clean(&mut value, ground);
     // Some revisions of the protocol allow objects only.
@@ -53,7 +56,11 @@ fn bounded(mut value: Value, ground: Ground) -> Value {
     while value.to_string().len() > MOST {
         let excess = value.to_string().len() - MOST;
         let Some(list) = longest_list(&mut value).filter(|list| !list.is_empty()) else {
-            return json!({CUT: "the result is too long; ask for less"});
+            match longest_text(&mut value).filter(|text| text.len() > LONG) {
+                Some(text) => shorten(text, excess),
+                None => return json!({CUT: "the result is too long; ask for less"}),
+            }
+            continue;
         };
         let all: usize = list.iter().map(|one| one.to_string().len() + 1).sum();
         // At least one entry goes, so that the loop ends.
@@ -105,6 +112,26 @@ fn file_ground(members: &Map<String, Value>, ground: Ground) -> Ground {
     }
 }
 
+/// Leaves out the end of a text, about `excess` bytes of what it takes as JSON.
+fn shorten(text: &mut String, excess: usize) {
+    let written = Value::from(text.as_str()).to_string().len();
+    let kept = text.len() * written.saturating_sub(excess + LONG) / written;
+    let kept = text.floor_char_boundary(kept);
+    let left_out = text.len() - kept;
+    text.truncate(kept);
+    text.push_str(&format!(" [{left_out} bytes left out]"));
+}
+
+/// The longest text, at any depth.
+fn longest_text(value: &mut Value) -> Option<&mut String> {
+    match value {
+        Value::String(text) => Some(text),
+        Value::Array(values) => values.iter_mut().filter_map(longest_text).max_by_key(|text| text.len()),
+        Value::Object(members) => members.values_mut().filter_map(longest_text).max_by_key(|text| text.len()),
+        _ => None,
+    }
+}
+
 /// The list with the longest text, at any depth.
 fn longest_list(value: &mut Value) -> Option<&mut Vec<Value>> {
     match value {
@@ -132,8 +159,19 @@ mod tests {
         assert!(kept > 80, "{kept}");
         assert!(value["cut"].as_str().unwrap().starts_with(&format!("{} more", 400 - kept)), "{}", value["cut"]);
         assert_eq!(bounded(json!([1]), Ground::Prose), json!({"result": [1]}));
-        let monster = bounded(json!({"text": "y".repeat(50_000)}), Ground::Prose);
-        assert!(monster["cut"].as_str().unwrap().contains("too long"));
+    }
+
+    #[test]
+    fn a_long_text_is_cut_and_what_is_beside_it_is_kept() {
+        for text in ["y".repeat(50_000), "é".repeat(30_000), "\n".repeat(60_000)] {
+            let value = bounded(json!({"id": 7, "of": {"text": text}, "list": []}), Ground::Prose);
+            let told = value["of"]["text"].as_str().unwrap();
+            assert!(value["id"] == 7 && told.ends_with(" bytes left out]"), "{told}");
+            let all = value.to_string().len();
+            assert!(all <= MOST && all > MOST / 3, "{all}");
+        }
+        let keys: Map<String, Value> = (0..9_000).map(|n| (n.to_string(), json!("x"))).collect();
+        assert!(bounded(Value::Object(keys), Ground::Prose)["cut"].as_str().unwrap().contains("too long"));
     }
 
     #[test]
