@@ -8,7 +8,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, Method, Response, StatusCode, header, response};
+use http::{HeaderMap, HeaderName, Method, Response, StatusCode, Version, header, response};
 use http_body_util::BodyExt;
 use muninn_backend::{AttemptError, AttemptReport, Candidate, Conversation, Outgoing, apply_credentials, attempt};
 use muninn_ledger::Try;
@@ -200,6 +200,8 @@ impl Exchange {
     ) -> (response::Parts, Source) {
         let (mut head, mut body) = response.into_parts();
         let framed = is_framed(&head);
+        // The client's connection is not the backend's: after an answer in HTTP/1.0 it would be closed.
+        head.version = Version::HTTP_11;
         headers::for_client(&mut head.headers);
         // Codex takes another model than it asked for as a sign of a flagged account.
         if candidate.rename.is_some() {
