@@ -46,18 +46,20 @@ fn chunked_answer_with_a_length_arrives_whole() {
 }
 
 #[test]
-fn the_connection_of_a_client_outlives_an_answer_in_http_1_0() {
+fn an_answer_in_http_1_0_gets_the_clients_version() {
     let body = r#"{"choices":[]}"#;
     for length in [format!("content-length: {}\r\n", body.len()), String::new()] {
         let answer = format!("HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n{length}\r\n{body}");
         let upstream = Upstream::start_with(move |_| Reply::raw(answer.clone()));
         let stage = Stage::with(upstream, "");
         let mut client = Connection::open(stage.gateway.address);
-        for _ in 0..2 {
-            client.send("POST", "/v1/chat/completions", &[("Content-Length", "15")], br#"{"messages":[]}"#);
-            let response = client.response();
-            assert_eq!((response.status, response.text().as_str()), (200, body));
+        for connection in ["keep-alive", "close"] {
+            let headers = [("Content-Length", "15"), ("Connection", connection)];
+            client.send("POST", "/v1/chat/completions", &headers, br#"{"messages":[]}"#);
         }
+        let answers = client.everything();
+        assert_eq!(answers.matches("HTTP/1.1 200 OK\r\n").count(), 2, "{answers}");
+        assert_eq!(answers.matches(body).count(), 2, "{answers}");
     }
 }
 
