@@ -23,7 +23,7 @@ const PATHS: [&str; 8] = [
 
 /// Hosts whose base is complete without a version, and the path that an address without one gets. A host that begins with a dot
 /// stands for its subdomains.
-const COMPLETE_HOSTS: [(&str, &str); 11] = [
+const COMPLETE_HOSTS: [(&str, &str); 13] = [
     ("api.perplexity.ai", ""),
     ("api.githubcopilot.com", ""),
     (".githubcopilot.com", ""),
@@ -35,6 +35,26 @@ const COMPLETE_HOSTS: [(&str, &str); 11] = [
     ("ark.cn-beijing.volces.com", "/api/v3"),
     ("gateway.ai.cloudflare.com", ""),
     ("api.kilo.ai", "/api/gateway"),
+    ("api.deepinfra.com", "/v1/openai"),
+    ("qianfan.baidubce.com", "/v2"),
+];
+
+/// Hosts whose API is below a path, before `/v1`, and that path, which an address without one gets.
+const ROOTS: [(&str, &str); 14] = [
+    ("api.groq.com", "/openai"),
+    ("openrouter.ai", "/api"),
+    ("eu.openrouter.ai", "/api"),
+    ("api.fireworks.ai", "/inference"),
+    ("dashscope.aliyuncs.com", "/compatible-mode"),
+    (".dashscope.aliyuncs.com", "/compatible-mode"),
+    ("dashscope-intl.aliyuncs.com", "/compatible-mode"),
+    ("dashscope-us.aliyuncs.com", "/compatible-mode"),
+    ("api.cohere.ai", "/compatibility"),
+    ("api.venice.ai", "/api"),
+    ("api.llama.com", "/compat"),
+    ("api.friendli.ai", "/serverless"),
+    ("opencode.ai", "/zen"),
+    ("zenmux.ai", "/api"),
 ];
 
 /// Last parts of a path after which no version follows.
@@ -129,6 +149,9 @@ impl Address {
         let known = COMPLETE_HOSTS.iter().find(|(known, _)| is_host(known));
         if let Some((_, default)) = known {
             return at(&if path.is_empty() { format!("{base}{default}") } else { base.to_owned() }, true);
+        }
+        if let Some((_, root)) = ROOTS.iter().find(|(known, _)| path.is_empty() && is_host(known)) {
+            return at(&format!("{base}{root}"), false);
         }
         if is_azure {
             let is_dated = query.as_deref().is_some_and(|query| query.contains("api-version=20"));
@@ -273,6 +296,17 @@ mod tests {
                 "https://api.anthropic.com/v1/messages",
             ),
             ("https://h/messages-proxy/chat/completions", chat, "https://h/messages-proxy/chat/completions"),
+            ("https://api.groq.com", chat, "https://api.groq.com/openai/v1/chat/completions"),
+            ("https://openrouter.ai/", "/v1/messages", "https://openrouter.ai/api/v1/messages"),
+            ("https://api.fireworks.ai", chat, "https://api.fireworks.ai/inference/v1/chat/completions"),
+            (
+                "https://dashscope-intl.aliyuncs.com",
+                chat,
+                "https://dashscope-intl.aliyuncs.com/compatible-mode/v1/chat/completions",
+            ),
+            ("https://api.deepinfra.com", chat, "https://api.deepinfra.com/v1/openai/chat/completions"),
+            ("https://api.deepinfra.com/v1", "/v1/responses", "https://api.deepinfra.com/v1/responses"),
+            ("https://api.deepinfra.com/anthropic", "/v1/messages", "https://api.deepinfra.com/anthropic/v1/messages"),
             ("http://v1:8000", chat, "http://v1:8000/v1/chat/completions"),
             ("http://v2.ai", chat, "http://v2.ai/v1/chat/completions"),
             ("http://127.0.0.1:8000/v1/", chat, "http://127.0.0.1:8000/v1/chat/completions"),
