@@ -14,6 +14,7 @@ mod chat;
 mod content;
 mod context;
 mod converter;
+mod effort;
 mod error;
 mod estimate;
 mod final_text;

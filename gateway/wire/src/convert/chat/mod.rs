@@ -15,6 +15,7 @@ mod write_answer;
 mod write_message;
 mod write_request;
 
+pub(super) use capabilities::Capabilities;
 pub(super) use read_answer::Reader;
 pub(super) use read_request::read_request;
 pub(super) use thinking::{CALL, THINKING, drop_unread, is_empty, thinking};

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::super::ConvertError;
 use super::super::request::{Dropped, OutputShape, Reasoning, Request, Sampling, Tool, ToolChoice};
+use super::super::{ConvertError, effort};
 use super::{drop_unread, read_message};
 use crate::scan::{Body, Conversation, Element};
 use crate::{Members, Text};
@@ -186,11 +186,14 @@ fn reasoning<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Reasoning<'a> 
         Some("disabled") => Some(false),
         _ => None,
     };
+    let mut effort = |members, key, path| effort::read(members, key, path, dropped);
+    let efforts = [
+        effort(members, "reasoning_effort", "reasoning_effort"),
+        effort(&reasoning, "effort", "reasoning.effort"),
+        effort(&template, "reasoning_effort", "chat_template_kwargs.reasoning_effort"),
+    ];
     Reasoning {
-        effort: members
-            .non_empty("reasoning_effort")
-            .or_else(|| reasoning.non_empty("effort"))
-            .or_else(|| template.non_empty("reasoning_effort")),
+        effort: efforts.into_iter().flatten().next(),
         budget: reasoning.parse("max_tokens").or_else(|| thinking.parse("budget_tokens")),
         enabled: switched
             .or_else(|| reasoning.parse("enabled"))

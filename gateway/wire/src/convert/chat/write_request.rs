@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, OutputShape, Reasoning, Request, Tool, ToolChoice};
-use super::super::{NameRule, ToolNames, empty_schema};
+use super::super::{NameRule, ToolNames, effort, empty_schema};
 use super::capabilities::Capabilities;
 use super::write_message::{self, Message};
 
@@ -143,7 +143,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         frequency_penalty: sampling.frequency_penalty.filter(|_| !model.reasons),
         stop: if model.reasons { &[] } else { &sampling.stop },
         response_format: request.output.as_ref().map(format),
-        reasoning_effort: effort(&request.reasoning, dropped),
+        reasoning_effort: effort(&request.reasoning, model, dropped),
         verbosity: request.verbosity.as_deref(),
         user: request.user.as_deref(),
         prompt_cache_key: request.cache_key.as_deref(),
@@ -188,25 +188,14 @@ fn format<'r>(shape: &'r OutputShape<'_>) -> Format<'r> {
     }
 }
 
-/// Returns the effort as a name that servers agree on. vLLM and ollama refuse all but `low`, `medium`, `high` and
-/// `none`. A budget in tokens becomes the effort with about the same cost.
+/// Returns the effort that is nearest to the wanted one of those that the model takes.
 ///
 /// Thinking that is only switched on needs no effort, because models that can think do so by default. Thinking that is
 /// switched off would be `none`, but most models refuse that value, so it is dropped.
-fn effort<'r>(reasoning: &'r Reasoning<'_>, dropped: &mut Dropped) -> Option<&'r str> {
-    match (reasoning.effort.as_deref(), reasoning.budget) {
-        (Some("minimal"), _) => Some("low"),
-        (Some("xhigh" | "max"), _) => Some("high"),
-        (Some(effort), _) => Some(effort),
-        (None, _) if reasoning.enabled == Some(false) => {
-            dropped.add("reasoning.enabled");
-            None
-        }
-        (None, Some(budget)) => Some(match budget {
-            0..=4096 => "low",
-            4097..=16384 => "medium",
-            _ => "high",
-        }),
-        (None, None) => None,
+fn effort(reasoning: &Reasoning<'_>, model: Capabilities, dropped: &mut Dropped) -> Option<&'static str> {
+    if reasoning.effort.is_none() && reasoning.enabled == Some(false) {
+        dropped.add("reasoning.enabled");
+        return None;
     }
+    effort::fit(effort::wanted(reasoning)?, model.efforts, dropped)
 }

@@ -7,6 +7,7 @@
 
 use serde::Serialize;
 
+use super::super::effort;
 use super::super::request::{Reasoning, ToolChoice};
 
 /// The default of `max_tokens`, which the format requires. Every model that is still served supports this length, and
@@ -34,8 +35,8 @@ pub(super) struct Capabilities {
     pub sampling: bool,
     /// Whether the model refuses `temperature` and `top_p` together.
     pub top_p_excludes_temperature: bool,
-    /// Whether the model accepts the effort `xhigh`.
-    xhigh: bool,
+    /// The values of `output_config.effort` that the model accepts, from the least to the most.
+    efforts: &'static [&'static str],
     /// Whether the model accepts schemas that are strict for other vendors.
     pub strict: bool,
 }
@@ -47,7 +48,7 @@ impl Capabilities {
                 mode: ThinkingMode::Budget,
                 sampling: true,
                 top_p_excludes_temperature: false,
-                xhigh: false,
+                efforts: &[],
                 strict: true,
             };
         };
@@ -62,7 +63,11 @@ impl Capabilities {
             mode,
             sampling: version < (4, 7),
             top_p_excludes_temperature: true,
-            xhigh: version >= (4, 7),
+            efforts: match mode {
+                ThinkingMode::Never | ThinkingMode::Budget => &[],
+                ThinkingMode::Adaptive if version < (4, 7) => &["low", "medium", "high", "max"],
+                ThinkingMode::Adaptive => &["low", "medium", "high", "xhigh", "max"],
+            },
             strict: false,
         }
     }
@@ -129,7 +134,8 @@ impl ThinkingPlan {
             ThinkingMode::Adaptive if off => plan.effort = Some("low"),
             ThinkingMode::Budget if off => plan.thinking = Some(Thinking::Disabled),
             ThinkingMode::Adaptive => {
-                plan.effort = level(effort, reasoning.budget, capabilities.xhigh);
+                plan.effort =
+                    effort::wanted(reasoning).and_then(|wanted| effort::nearest(wanted, capabilities.efforts));
                 if possible {
                     plan.thinking = Some(Thinking::Adaptive { display: "summarized" });
                     let room = MAX_TOKENS + budget(plan.effort);
@@ -155,6 +161,16 @@ impl ThinkingPlan {
         }
         plan
     }
+
+    /// Whether the plan has the effort that the client named. The most budget of a model is the effort `high`.
+    pub(super) fn has_effort(&self, effort: &str) -> bool {
+        match (&self.thinking, self.effort) {
+            (_, Some(planned)) => planned == effort,
+            (Some(Thinking::Enabled { .. }), None) => matches!(effort, "minimal" | "low" | "medium" | "high"),
+            (Some(Thinking::Disabled) | None, None) => effort == "none",
+            (Some(Thinking::Adaptive { .. }), None) => false,
+        }
+    }
 }
 
 /// Returns the budget of an effort, in tokens. The vendor reports little gain beyond 32k.
@@ -164,18 +180,6 @@ fn budget(effort: Option<&str>) -> u64 {
         Some("low") => 4096,
         Some("high" | "xhigh" | "max") => 32_768,
         _ => 16_384,
-    }
-}
-
-/// Returns the API's name of an effort.
-fn level(effort: Option<&str>, budget: Option<u64>, xhigh: bool) -> Option<&'static str> {
-    match (effort, budget) {
-        (Some("minimal" | "low"), _) | (None, Some(..=4096)) => Some("low"),
-        (Some("medium"), _) | (None, Some(..=16_384)) => Some("medium"),
-        (Some("xhigh"), _) if xhigh => Some("xhigh"),
-        (Some("high" | "xhigh"), _) | (None, Some(_)) => Some("high"),
-        (Some("max"), _) => Some("max"),
-        _ => None,
     }
 }
 

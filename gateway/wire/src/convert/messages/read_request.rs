@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::super::ConvertError;
 use super::super::request::{
     Dropped, Message, OutputShape, Part, Reasoning, Request, Sampling, Speaker, Tool, ToolChoice,
 };
+use super::super::{ConvertError, effort};
 use super::read_content::{content, message};
 use crate::scan::{Body, Conversation};
 use crate::{Members, Text};
@@ -174,7 +174,7 @@ fn output<'a>(members: &Members<'a>, request: &mut Request<'a>, dropped: &mut Dr
     // The name of `output_config.format` in the beta of structured outputs.
     let mut format = members.get("output_format").and_then(Members::of);
     if let Some(config) = members.get("output_config").and_then(Members::of) {
-        request.reasoning.effort = config.string("effort");
+        request.reasoning.effort = effort::read(&config, "effort", "output_config.effort", dropped);
         format = config.get("format").and_then(Members::of).or(format);
         for (key, value) in config.iter() {
             if !matches!(key, "effort" | "format") && value.get() != "null" {

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::ToolNames;
 use super::super::request::{Dropped, Message, OutputShape, Part, Request};
+use super::super::{ToolNames, effort};
 use super::blocks::{Block, Turn, text_block};
 use super::capabilities::{Capabilities, MAX_TOKENS, Thinking, ThinkingPlan};
 use super::markers;
@@ -74,6 +74,9 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         request.sampling.max_tokens.and_then(token_count),
         conversation_end(&messages),
     );
+    if request.reasoning.effort.as_deref().is_some_and(|effort| !plan.has_effort(effort)) {
+        dropped.add(effort::DROPPED);
+    }
     let (mut tools, tool_choice) = tools(request, &messages, capabilities, dropped, names);
     markers::adjust(&mut tools, &mut system, &mut messages, request.cache_key.is_some());
     let sampling = sampling(&request.sampling, capabilities, &plan, dropped);

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
-use super::super::{ConvertError, check_content, ids, raw_result};
+use super::super::{ConvertError, check_content, effort, ids, raw_result};
 use super::incoming::{held_elsewhere, kind_name};
 use super::tools::{SEARCH, Tools};
 use super::{CALL, flat_name};
@@ -94,7 +94,8 @@ impl<'a> Items<'a> {
             }
             "configuration_update" => {
                 let reasoning: Members<'a> = members.parse("reasoning").unwrap_or_default();
-                self.effort = reasoning.string("effort").or(self.effort.take());
+                let effort = effort::read(&reasoning, "effort", effort::DROPPED, dropped);
+                self.effort = effort.or(self.effort.take());
             }
             "agent_message" => self.agent_message(members, dropped),
             "item_reference" => return Err(held_elsewhere("input.item_reference")),

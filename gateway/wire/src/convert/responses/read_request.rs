@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::request::{Dropped, Message, OutputShape, Part, Request, Speaker};
-use super::super::{AnswerContext, ConvertError};
+use super::super::{AnswerContext, ConvertError, effort};
 use super::incoming::held_elsewhere;
 use super::read_items::Items;
 use crate::scan::Body;
@@ -89,7 +89,7 @@ fn member<'a>(request: &mut Request<'a>, members: &Members<'a>, key: &str, dropp
 fn reasoning<'a>(request: &mut Request<'a>, members: &Members<'a>, dropped: &mut Dropped) {
     for (key, value) in members.iter() {
         match key {
-            "effort" => request.reasoning.effort = members.string(key),
+            "effort" => request.reasoning.effort = effort::read(members, key, effort::DROPPED, dropped),
             // The detail of the summary. All thinking of the backend is passed on.
             "summary" | "generate_summary" => {}
             _ if value.get() == "null" => {}

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::request::{Dropped, JsonStr, OutputShape, Part, Reasoning, Request, Tool, ToolChoice};
-use super::super::{NameRule, ToolNames, empty_schema};
+use super::super::chat::Capabilities;
+use super::super::request::{Dropped, JsonStr, OutputShape, Part, Request, Tool, ToolChoice};
+use super::super::{NameRule, ToolNames, effort, empty_schema};
 use super::write_items::{Item, items};
 
 #[derive(Serialize)]
@@ -22,7 +23,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<Effort<'a>>,
+    reasoning: Option<Effort>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<TextShape<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,8 +63,8 @@ enum Choice<'a> {
 }
 
 #[derive(Serialize)]
-struct Effort<'a> {
-    effort: Cow<'a, str>,
+struct Effort {
+    effort: &'static str,
 }
 
 #[derive(Serialize)]
@@ -93,7 +94,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         (all, []) => (&[][..], all),
         split => split,
     };
-    let reasoning = effort(&request.reasoning, dropped);
+    let reasoning = effort(request, dropped);
     let thinks = reasoning.as_ref().is_some_and(|reasoning| reasoning.effort != "none");
     drop_sampling(request, dropped);
     let body = Body {
@@ -149,22 +150,17 @@ fn tool_choice<'a>(choice: &'a ToolChoice<'_>, names: &mut ToolNames) -> Choice<
     }
 }
 
-/// Returns the effort. A budget in tokens becomes the effort with about the same cost. Thinking that is switched off is
+/// Returns the effort that is nearest to the wanted one of those that the model takes. Thinking that is switched off is
 /// dropped, because models that always think refuse `none` and `minimal`.
-fn effort<'a>(reasoning: &'a Reasoning<'_>, dropped: &mut Dropped) -> Option<Effort<'a>> {
-    let effort = match (&reasoning.effort, reasoning.budget, reasoning.enabled) {
-        (Some(effort), ..) => effort.as_ref(),
-        (None, _, Some(false)) => {
-            dropped.add("thinking.disabled");
-            return None;
-        }
-        (None, Some(..=4096), _) => "low",
-        (None, Some(..=16384), _) => "medium",
-        (None, Some(_), _) => "high",
-        (None, None, Some(true)) => "medium",
-        (None, None, None) => return None,
-    };
-    Some(Effort { effort: effort.into() })
+fn effort(request: &Request<'_>, dropped: &mut Dropped) -> Option<Effort> {
+    let reasoning = &request.reasoning;
+    if reasoning.effort.is_none() && reasoning.enabled == Some(false) {
+        dropped.add("thinking.disabled");
+        return None;
+    }
+    let by_default = reasoning.enabled.map(|_| "medium");
+    let wanted = effort::wanted(reasoning).or(by_default)?;
+    Some(Effort { effort: effort::fit(wanted, Capabilities::of(&request.model).efforts, dropped)? })
 }
 
 fn text_shape<'a>(request: &'a Request<'_>) -> Option<TextShape<'a>> {
