@@ -144,6 +144,12 @@ fn requests(format: Format) -> Vec<(&'static str, Value)> {
         image("image/svg+xml", &data(b"<svg xmlns='x'/>").replace("Bwc", "Cgo")),
         image("image/tiff", &data(b"II*\0")),
     ];
+    let prefill = match format {
+        Format::Responses => {
+            json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "{"}]})
+        }
+        _ => json!({"role": "assistant", "content": "{"}),
+    };
     vec![
         (
             "tools of MCP servers",
@@ -166,6 +172,7 @@ fn requests(format: Format) -> Vec<(&'static str, Value)> {
         ("numbers", request(vec![hi()], numbers)),
         ("a shape", request(vec![hi()], shape)),
         ("pictures", request(vec![user(pictures.into())], json!({}))),
+        ("prefill", request(vec![hi(), prefill], json!({"model": "claude-opus-5"}))),
         ("blank texts", request(vec![user(json!([part("  "), part("hi")])), user(json!([part("more")]))], json!({}))),
     ]
 }
@@ -179,7 +186,9 @@ fn every_converted_request_is_within_the_vendors_limits() {
             for spoken in ALL.into_iter().filter(|spoken| *spoken != client) {
                 count += 1;
                 let mut body = request.clone();
-                body["model"] = spoken.dialect().into();
+                // A case may need a model's name. The route is told by the beginning.
+                let model = body["model"].as_str().map(|model| format!("{}/{model}", spoken.dialect()));
+                body["model"] = model.unwrap_or_else(|| spoken.dialect().to_owned()).into();
                 let response = gateway.post(client.path(), &[], body.to_string().as_bytes());
                 assert_eq!(response.status, 200, "{name}, {client:?} -> {spoken:?}: {}", response.text());
                 // Nothing that the vendor reads was left out.
@@ -194,13 +203,17 @@ fn every_converted_request_is_within_the_vendors_limits() {
                     "long ids" => (results, 2),
                     "equal and empty ids" => (results, 5),
                     "odd ids" => (results, 3),
+                    "prefill" => {
+                        let expected = if spoken == Format::Messages { 1 } else { 2 };
+                        (sent[spoken.conversation()].as_array().unwrap().len(), expected)
+                    }
                     _ => continue,
                 };
                 assert_eq!(seen, expected, "{name}, {client:?} -> {spoken:?}: {text}");
             }
         }
     }
-    assert_eq!(count, 13 * 6);
+    assert_eq!(count, 14 * 6);
 }
 
 #[test]
@@ -210,9 +223,9 @@ fn judge_refuses_what_breaks_a_limit() {
             let is_fine = judge::refusals(client.path(), &body).is_empty();
             // These are sound in their own format.
             let sound = match client {
-                Format::Chat => &["odd ids", "blank texts"][..],
+                Format::Chat => &["odd ids", "prefill", "blank texts"][..],
                 Format::Messages => &["many tools", "no tools", "labels", "numbers", "a shape"],
-                Format::Responses => &["odd ids", "blank texts"],
+                Format::Responses => &["odd ids", "prefill", "blank texts"],
             };
             assert_eq!(
                 is_fine,

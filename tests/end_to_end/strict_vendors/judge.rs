@@ -33,6 +33,13 @@ fn is_plain(text: &str, longest: usize) -> bool {
     (1..=longest).contains(&text.len()) && text.bytes().all(plain)
 }
 
+/// Whether a model is one of Anthropic's since 4.6, which continue no turn of their own.
+fn refuses_prefill(model: &Value) -> bool {
+    let model = model.as_str().unwrap_or_default();
+    let newer = ["opus-4-6", "sonnet-4-6", "opus-4-7", "opus-4-8", "sonnet-5", "opus-5", "fable", "mythos"];
+    model.contains("claude-") && newer.iter().any(|name| model.contains(name))
+}
+
 impl Judge {
     fn refuse(&mut self, when: bool, error: impl Into<String>) {
         if when {
@@ -304,6 +311,11 @@ impl Judge {
                 open.clear();
             }
         }
+        self.refuse(
+            refuses_prefill(&body["model"])
+                && list(&body["messages"]).last().is_some_and(|message| message["role"] == "assistant"),
+            "This model does not support assistant message prefill. The conversation must end with a user message.",
+        );
         self.ids(&calls, 64);
         let markers = body.to_string().matches("\"cache_control\":{").count();
         self.refuse(markers > 4, format!("A maximum of 4 blocks with cache_control may be provided. Found {markers}."));

@@ -37,6 +37,8 @@ pub(super) struct Capabilities {
     pub top_p_excludes_temperature: bool,
     /// The values of `output_config.effort` that the model accepts, from the least to the most.
     efforts: &'static [&'static str],
+    /// Whether the model accepts a conversation that ends with its own turn, and continues that turn.
+    pub prefill: bool,
     /// Whether the model accepts schemas that are strict for other vendors.
     pub strict: bool,
 }
@@ -49,6 +51,7 @@ impl Capabilities {
                 sampling: true,
                 top_p_excludes_temperature: false,
                 efforts: &[],
+                prefill: true,
                 strict: true,
             };
         };
@@ -68,6 +71,8 @@ impl Capabilities {
                 ThinkingMode::Adaptive if version < (4, 7) => &["low", "medium", "high", "max"],
                 ThinkingMode::Adaptive => &["low", "medium", "high", "xhigh", "max"],
             },
+            // "This model does not support assistant message prefill."
+            prefill: version < (4, 6),
             strict: false,
         }
     }

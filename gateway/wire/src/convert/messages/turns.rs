@@ -31,6 +31,12 @@ pub(super) fn turns<'r>(messages: &'r [Message<'r>], dropped: &mut Dropped, name
     pair_calls(sides.0, names)
 }
 
+/// Removes the model's turn from the end of a conversation, and returns whether there was one. No other change has the
+/// meaning of a turn to continue, because a user's turn after it would have words that the user did not write.
+pub(super) fn without_prefill(turns: &mut Vec<Turn<'_>>) -> bool {
+    turns.pop_if(|turn| turn.role == "assistant").is_some()
+}
+
 /// Returns the state of the last turns.
 pub(super) fn conversation_end(turns: &[Turn<'_>]) -> ConversationEnd {
     let Some((last, before)) = turns.split_last() else {

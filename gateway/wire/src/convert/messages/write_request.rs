@@ -9,7 +9,7 @@ use super::blocks::{Block, Turn, text_block};
 use super::capabilities::{Capabilities, MAX_TOKENS, Thinking, ThinkingPlan};
 use super::markers;
 use super::sampling::{Number, sampling, stops, token_count};
-use super::turns::{conversation_end, turns};
+use super::turns::{conversation_end, turns, without_prefill};
 use super::write_tools::{Choice, Function, tools};
 
 #[derive(Serialize)]
@@ -67,6 +67,9 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
     let (system, conversation) = request.split_system();
     let mut system = self::system(system, dropped);
     let mut messages = turns(conversation, dropped, names);
+    if !capabilities.prefill && without_prefill(&mut messages) {
+        dropped.add("prefill");
+    }
     let plan = ThinkingPlan::new(
         capabilities,
         &request.reasoning,
@@ -146,7 +149,7 @@ fn metadata<'r>(request: &'r Request<'_>, dropped: &mut Dropped) -> Option<Metad
 mod tests {
     use std::borrow::Cow;
 
-    use super::super::super::request::{Reasoning, Sampling, Speaker};
+    use super::super::super::request::{Reasoning, Sampling, Speaker, ToolCall};
     use super::*;
 
     fn write(request: &Request<'_>) -> (serde_json::Value, Vec<String>) {
@@ -208,6 +211,38 @@ mod tests {
         let body = write_request(&request, &mut dropped, &mut ToolNames::default());
         assert!(body.contains(r#""temperature":0.20,"stop_sequences":["END"]"#), "{body}");
         assert!(body.contains(r#""max_tokens":77,"#), "{body}");
+    }
+
+    #[test]
+    fn conversation_ends_with_the_user_if_the_model_refuses_prefill() {
+        let ends_with_the_model = || {
+            let parts = |text: &'static str| vec![Part::text(text)];
+            vec![message(User, parts("a")), message(Speaker::Assistant, parts("{"))]
+        };
+        for (model, roles, expected) in [
+            ("claude-opus-4-5", "user assistant", ""),
+            ("claude-opus-4-6", "user", "prefill"),
+            ("anthropic/claude-sonnet-4.6", "user", "prefill"),
+            ("claude-mythos-preview", "user", "prefill"),
+            ("qwen3-coder", "user assistant", ""),
+        ] {
+            let request = Request { model: model.into(), messages: ends_with_the_model(), ..Request::default() };
+            let (body, dropped) = write(&request);
+            let turns = body["messages"].as_array().unwrap();
+            let seen: Vec<_> = turns.iter().map(|turn| turn["role"].as_str().unwrap()).collect();
+            assert_eq!((seen.join(" "), dropped.join(" ")), (roles.to_owned(), expected.to_owned()), "{model}");
+        }
+        // Nothing is left out if the user's turn is the last one, or a result that is added.
+        let call = ToolCall { id: "c".into(), name: "T".into(), arguments: "{}".into() };
+        for last in [message(User, vec![Part::text("b")]), message(Speaker::Assistant, vec![Part::ToolCall(call)])] {
+            let messages = ends_with_the_model().into_iter().chain([last]).collect();
+            let (body, dropped) = write(&Request { model: "claude-opus-5".into(), messages, ..Request::default() });
+            assert_eq!((body["messages"].as_array().unwrap().len(), dropped.len()), (3, 0), "{body}");
+        }
+        // A conversation of the model alone still has a turn.
+        let messages = vec![message(Speaker::Assistant, vec![Part::text("b")])];
+        let (body, dropped) = write(&Request { model: "claude-opus-5".into(), messages, ..Request::default() });
+        assert_eq!((body["messages"].as_array().unwrap().len(), dropped.join(" ")), (1, "prefill".to_owned()));
     }
 
     #[test]
