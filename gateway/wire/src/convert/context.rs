@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::responses::ResponseSettings;
+
 /// The facts about a request that the conversion of its answer needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnswerContext {
@@ -12,6 +14,8 @@ pub struct AnswerContext {
     pub model: String,
     /// Whether a chat client asked for usage at the end of its stream.
     pub stream_usage: bool,
+    /// The settings of a responses request, which the response object repeats.
+    pub settings: ResponseSettings,
     /// Tools that have another name in the backend's request.
     pub names: ToolNames,
     /// Tools that the client did not declare as plain functions, by their name in the neutral form.

@@ -40,6 +40,7 @@ pub use estimate::estimate;
 pub use final_text::{streamed_text, whole_text};
 pub use opening::{BodyForm, Opening, OpeningReader, without_end};
 pub use own::{read_own_answer, write_own_request, write_stream, write_whole};
+pub use responses::ResponseSettings;
 pub use rewrite::{Reframer, completed_response, own_context};
 pub use sse::SseError;
 pub use switch::{Converted, request};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::context::AnswerContext;
 use super::request::Dropped;
 use super::sse::{SseError, SseParser};
-use super::switch::{read_body, read_request};
+use super::switch::{read_body, read_request, settings};
 use crate::{Members, WireFormat};
 
 /// Writes events as clients read them: each with the name that its format gives it, its data, and an empty line.
@@ -70,9 +70,10 @@ pub fn completed_response(stream: &[u8]) -> Option<String> {
 /// Returns what the answer to a request needs to be written in the request's own format.
 pub fn own_context(format: WireFormat, body: &str) -> AnswerContext {
     let mut context = AnswerContext::default();
-    if let Ok(body) = read_body(format, body)
-        && let Ok(request) = read_request(format, body, &mut Dropped::default(), &mut context)
-    {
+    let Ok(body) = read_body(format, body) else { return context };
+    let settings = settings(format, &body);
+    if let Ok(request) = read_request(format, body, &mut Dropped::default(), &mut context) {
+        context.settings = settings;
         context.model = request.model.clone().into_owned();
         context.stream_usage = request.stream_usage;
     }

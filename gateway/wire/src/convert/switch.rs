@@ -4,6 +4,7 @@ use super::answer_io::{ReadAnswer, WriteAnswer};
 use super::context::AnswerContext;
 use super::error::ConvertError;
 use super::request::{Dropped, Request};
+use super::responses::ResponseSettings;
 use super::{chat, limits, messages, responses};
 
 /// A request in the backend's format, with the context that converts its answer.
@@ -26,6 +27,7 @@ pub fn request(from: WireFormat, to: WireFormat, body: &str) -> Result<Converted
     let (bytes, body) = (body.len(), read_body(from, body)?);
     let mut dropped = Dropped::default();
     let mut context = AnswerContext::default();
+    context.settings = settings(from, &body);
     let mut request = read_request(from, body, &mut dropped, &mut context)?;
     request.bytes = bytes;
     limits::fit(to, &mut request, &mut dropped);
@@ -33,6 +35,14 @@ pub fn request(from: WireFormat, to: WireFormat, body: &str) -> Result<Converted
     context.stream_usage = request.stream_usage;
     let body = write_request(to, &request, &mut dropped, &mut context);
     Ok(Converted { body, dropped, context })
+}
+
+/// Returns the settings that an answer in this format repeats.
+pub(crate) fn settings(format: WireFormat, body: &Body<'_>) -> ResponseSettings {
+    match format {
+        WireFormat::Responses => ResponseSettings::of(&body.members),
+        WireFormat::Chat | WireFormat::Messages => ResponseSettings::default(),
+    }
 }
 
 pub(crate) fn read_body(format: WireFormat, body: &str) -> Result<Body<'_>, ParseError> {

@@ -8,6 +8,7 @@ mod output;
 mod read_answer;
 mod read_items;
 mod read_request;
+mod settings;
 mod tools;
 mod write_answer;
 mod write_items;
@@ -16,6 +17,7 @@ mod write_request;
 pub(super) use names::{CALL, SEAL, flat_name};
 pub(super) use read_answer::Reader;
 pub(super) use read_request::read_request;
+pub use settings::ResponseSettings;
 pub(super) use write_answer::Writer;
 pub(super) use write_request::write_request;
 

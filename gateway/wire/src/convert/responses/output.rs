@@ -145,7 +145,7 @@ fn call_item<'a>(
     }
 }
 
-/// A response object.
+/// A response object, with the settings of its request.
 #[derive(Serialize)]
 pub(super) struct Response<'a> {
     id: String,
@@ -155,23 +155,23 @@ pub(super) struct Response<'a> {
     background: bool,
     error: Option<ResponseError<'a>>,
     incomplete_details: Option<Incomplete>,
-    instructions: Option<()>,
-    max_output_tokens: Option<()>,
-    metadata: Empty,
+    instructions: &'a RawValue,
+    max_output_tokens: &'a RawValue,
+    metadata: &'a RawValue,
     model: &'a str,
     output: &'a [Box<RawValue>],
-    parallel_tool_calls: bool,
-    previous_response_id: Option<()>,
-    reasoning: NoReasoning,
-    store: bool,
-    temperature: Option<()>,
-    text: PlainText,
-    tool_choice: &'static str,
-    tools: [(); 0],
-    top_p: Option<()>,
-    truncation: &'static str,
+    parallel_tool_calls: &'a RawValue,
+    previous_response_id: &'a RawValue,
+    reasoning: &'a RawValue,
+    store: &'a RawValue,
+    temperature: &'a RawValue,
+    text: &'a RawValue,
+    tool_choice: &'a RawValue,
+    tools: &'a RawValue,
+    top_p: &'a RawValue,
+    truncation: &'a RawValue,
     usage: Option<ResponseUsage>,
-    user: Option<()>,
+    user: &'a RawValue,
 }
 
 #[derive(Serialize)]
@@ -183,25 +183,6 @@ pub(super) struct ResponseError<'a> {
 #[derive(Serialize)]
 struct Incomplete {
     reason: &'static str,
-}
-
-#[derive(Serialize)]
-struct Empty {}
-
-#[derive(Serialize)]
-struct NoReasoning {
-    effort: Option<()>,
-    summary: Option<()>,
-}
-
-#[derive(Serialize)]
-struct PlainText {
-    format: PlainFormat,
-}
-
-#[derive(Serialize)]
-struct PlainFormat {
-    r#type: &'static str,
 }
 
 #[derive(Serialize)]
@@ -226,6 +207,7 @@ struct OutputTokenDetails {
 
 impl<'a> Response<'a> {
     pub(super) fn in_progress(context: &'a AnswerContext) -> Response<'a> {
+        let setting = |name| context.settings.get(name);
         Response {
             id: format!("resp_{}", context.id),
             object: "response",
@@ -234,23 +216,23 @@ impl<'a> Response<'a> {
             background: false,
             error: None,
             incomplete_details: None,
-            instructions: None,
-            max_output_tokens: None,
-            metadata: Empty {},
+            instructions: setting("instructions"),
+            max_output_tokens: setting("max_output_tokens"),
+            metadata: setting("metadata"),
             model: &context.model,
             output: &[],
-            parallel_tool_calls: true,
-            previous_response_id: None,
-            reasoning: NoReasoning { effort: None, summary: None },
-            store: false,
-            temperature: None,
-            text: PlainText { format: PlainFormat { r#type: "text" } },
-            tool_choice: "auto",
-            tools: [],
-            top_p: None,
-            truncation: "disabled",
+            parallel_tool_calls: setting("parallel_tool_calls"),
+            previous_response_id: setting("previous_response_id"),
+            reasoning: setting("reasoning"),
+            store: setting("store"),
+            temperature: setting("temperature"),
+            text: setting("text"),
+            tool_choice: setting("tool_choice"),
+            tools: setting("tools"),
+            top_p: setting("top_p"),
+            truncation: setting("truncation"),
             usage: None,
-            user: None,
+            user: setting("user"),
         }
     }
 
