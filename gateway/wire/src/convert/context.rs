@@ -16,6 +16,8 @@ pub struct AnswerContext {
     pub stream_usage: bool,
     /// The settings of a responses request, which the response object repeats.
     pub settings: ResponseSettings,
+    /// The stop sequences at which the converter cuts the answer.
+    pub stops: Vec<String>,
     /// Tools that have another name in the backend's request.
     pub names: ToolNames,
     /// Tools that the client did not declare as plain functions, by their name in the neutral form.

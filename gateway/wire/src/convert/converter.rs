@@ -3,6 +3,7 @@
 use super::answer::{Answer, BlockKind, Event, Failure, FailureKind, Usage};
 use super::order::EventOrder;
 use super::sse::{SseError, SseParser};
+use super::stop_cut::StopCut;
 use super::{AnswerContext, ReadAnswer, ToolNames, WriteAnswer, reader, writer};
 use crate::WireFormat;
 
@@ -16,6 +17,7 @@ pub struct AnswerConverter {
     writer: Box<dyn WriteAnswer>,
     parser: SseParser,
     order: EventOrder,
+    cut: StopCut,
     names: ToolNames,
     usage: Usage,
     /// The length of all deltas so far, in bytes.
@@ -32,6 +34,7 @@ impl AnswerConverter {
         AnswerConverter {
             reader: reader(from),
             names: std::mem::take(&mut context.names),
+            cut: StopCut::new(std::mem::take(&mut context.stops)),
             writer: writer(to, context),
             parser: SseParser::default(),
             order: EventOrder::default(),
@@ -98,7 +101,8 @@ impl AnswerConverter {
     /// # Errors
     /// [`Failure`] if the backend's body reports one or is not an answer of its format.
     pub fn whole(&mut self, body: &str) -> Result<String, Failure> {
-        let answer = Answer::collect(read_whole(&mut *self.reader, &self.names, body))?;
+        let events = read_whole(&mut *self.reader, &self.names, body);
+        let answer = self.collect(events)?;
         self.usage = answer.usage;
         Ok(self.writer.whole(&answer))
     }
@@ -116,12 +120,24 @@ impl AnswerConverter {
         }
         self.reader.end(&mut events);
         if !matches!(events.last(), Some(Event::End | Event::Failed(_))) {
-            return Err(cut_off());
+            events.push(Event::Failed(cut_off()));
         }
         events.iter_mut().for_each(|event| set_client_name(&self.names, event));
-        let answer = Answer::collect(events)?;
+        let answer = self.collect(events)?;
         self.usage = answer.usage;
         Ok(self.writer.whole(&answer))
+    }
+
+    /// Collects the events of a whole answer, up to a stop sequence.
+    fn collect(&mut self, events: Vec<Event>) -> Result<Answer, Failure> {
+        if !self.cut.is_needed() {
+            return Answer::collect(events);
+        }
+        let mut answer = Vec::with_capacity(events.len());
+        for event in events {
+            self.order.push(event, &mut |event| self.cut.push(event, &mut |event| answer.push(event)));
+        }
+        Answer::collect(answer)
     }
 
     /// Converts a whole answer for a client that asked for a stream, from a backend that does not stream.
@@ -164,12 +180,14 @@ impl AnswerConverter {
             event = broken(format!("the backend's answer is longer than {} MB", LONGEST >> 20));
         }
         let (writer, written, ended) = (&mut self.writer, &mut self.written, &mut self.ended);
-        self.order.push(event, &mut |event| {
+        let mut emit = |event| {
             if !*ended {
                 *ended = matches!(event, Event::End | Event::Failed(_));
                 writer.event(&event, written);
             }
-        });
+        };
+        let cut = &mut self.cut;
+        self.order.push(event, &mut |event| cut.push(event, &mut emit));
     }
 }
 

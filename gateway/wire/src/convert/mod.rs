@@ -29,6 +29,7 @@ pub mod request;
 mod responses;
 mod rewrite;
 mod sse;
+mod stop_cut;
 mod switch;
 
 pub(super) use answer_io::{ReadAnswer, WriteAnswer};

@@ -272,8 +272,10 @@ pub struct Sampling<'a> {
     pub presence_penalty: Option<&'a RawValue>,
     /// `frequency_penalty`.
     pub frequency_penalty: Option<&'a RawValue>,
-    /// The stop sequences.
+    /// The stop sequences. A backend gets those that its format takes.
     pub stop: Vec<Cow<'a, str>>,
+    /// The others, at which the converter cuts the answer.
+    pub cut: Vec<Cow<'a, str>>,
 }
 
 /// The required shape of the answer.

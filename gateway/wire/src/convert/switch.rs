@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use super::super::scan::Body;
 use super::super::{ParseError, WireFormat};
 use super::answer_io::{ReadAnswer, WriteAnswer};
@@ -33,6 +35,7 @@ pub fn request(from: WireFormat, to: WireFormat, body: &str) -> Result<Converted
     limits::fit(to, &mut request, &mut dropped);
     context.model = request.model.clone().into_owned();
     context.stream_usage = request.stream_usage;
+    context.stops = request.sampling.cut.drain(..).map(Cow::into_owned).collect();
     let body = write_request(to, &request, &mut dropped, &mut context);
     Ok(Converted { body, dropped, context })
 }

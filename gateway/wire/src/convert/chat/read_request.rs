@@ -144,6 +144,7 @@ fn sampling<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Sampling<'a> {
         presence_penalty: number("presence_penalty"),
         frequency_penalty: number("frequency_penalty"),
         stop: stop(members),
+        cut: Vec::new(),
     }
 }
 

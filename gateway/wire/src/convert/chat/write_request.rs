@@ -121,7 +121,6 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         ("top_k", sampling.top_k.is_some(), model.is_openai),
         ("presence_penalty", sampling.presence_penalty.is_some(), model.reasons),
         ("frequency_penalty", sampling.frequency_penalty.is_some(), model.reasons),
-        ("stop", !sampling.stop.is_empty(), model.reasons),
     ] {
         if is_set && is_refused {
             dropped.add(name);
@@ -141,7 +140,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         seed: sampling.seed,
         presence_penalty: sampling.presence_penalty.filter(|_| !model.reasons),
         frequency_penalty: sampling.frequency_penalty.filter(|_| !model.reasons),
-        stop: if model.reasons { &[] } else { &sampling.stop },
+        stop: &sampling.stop,
         response_format: request.output.as_ref().map(format),
         reasoning_effort: effort(&request.reasoning, model, dropped),
         verbosity: request.verbosity.as_deref(),

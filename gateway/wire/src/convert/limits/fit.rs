@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::value::RawValue;
 
-use super::super::NameRule;
 use super::super::request::{Dropped, OutputShape, Request, Sampling, ToolChoice};
-use super::{call_ids, media, schema};
+use super::super::{NameRule, chat};
+use super::{call_ids, media, schema, stops};
 use crate::WireFormat;
 
 /// The limits of a format. `usize::MAX` and empty lists are no limit: nobody has seen one. Sources: the vendors' OpenAPI
@@ -18,8 +18,8 @@ struct Limits {
     tools: usize,
     /// The rules for the schema of a tool's arguments.
     schema: schema::Rules,
-    /// The number of stop sequences. OpenAI's chat: `StopConfiguration`, 1 to 4. Responses has none, Anthropic no limit.
-    stops: usize,
+    /// The stop sequences. OpenAI's chat: `StopConfiguration`, 1 to 4. Responses has none, Anthropic no limit, but no blank one.
+    stops: stops::Rule,
     /// The least number of tokens to answer with. Responses: "Expected a value >= 16". The others: 1, because 0 of Anthropic
     /// answers nothing and is refused in a stream.
     fewest_tokens: u64,
@@ -37,21 +37,23 @@ const CHAT: Limits = Limits {
     call_id: call_ids::Rule::CHAT,
     tools: 128,
     schema: schema::Rules::OPENAI,
-    stops: 4,
+    stops: stops::Rule { most: 4, blank: true },
     fewest_tokens: 1,
     temperature: 2.0,
     user: 64,
     only_pdf: true,
 };
 
+const NO_STOPS: stops::Rule = stops::Rule { most: 0, blank: true };
+
 const RESPONSES: Limits =
-    Limits { call_id: call_ids::Rule::RESPONSES, stops: usize::MAX, fewest_tokens: 16, only_pdf: false, ..CHAT };
+    Limits { call_id: call_ids::Rule::RESPONSES, stops: NO_STOPS, fewest_tokens: 16, only_pdf: false, ..CHAT };
 
 const MESSAGES: Limits = Limits {
     call_id: call_ids::Rule::MESSAGES,
     tools: usize::MAX,
     schema: schema::Rules::ANTHROPIC,
-    stops: usize::MAX,
+    stops: stops::Rule { most: usize::MAX, blank: false },
     fewest_tokens: 1,
     temperature: 1.0,
     user: 256,
@@ -80,11 +82,8 @@ pub(in super::super) fn fit(to: WireFormat, request: &mut Request<'_>, dropped: 
     media::fit(&mut request.messages, limits.only_pdf, dropped);
     tools(request, &limits, dropped);
     numbers(&mut request.sampling, &limits, dropped);
-    let stops = &mut request.sampling.stop;
-    let all = stops.len();
-    stops.retain(|stop| !stop.is_empty());
-    stops.truncate(limits.stops);
-    dropped.add_all("stop", all - stops.len());
+    let takes_none = to == WireFormat::Chat && chat::Capabilities::of(&request.model).reasons;
+    stops::fit(&mut request.sampling, if takes_none { NO_STOPS } else { limits.stops }, dropped);
     if let Some(OutputShape::Schema { name: Some(name), .. }) = &mut request.output
         && let Cow::Owned(fitting) = SCHEMA_NAME.fitting(name)
     {

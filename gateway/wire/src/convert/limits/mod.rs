@@ -7,6 +7,7 @@ mod call_ids;
 mod fit;
 mod media;
 mod schema;
+mod stops;
 
 pub(super) use fit::fit;
 

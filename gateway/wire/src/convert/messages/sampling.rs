@@ -66,16 +66,3 @@ pub(super) fn sampling<'r>(
     drop("seed", sampling.seed.is_some());
     (temperature, top_p, top_k)
 }
-
-/// Returns the stop sequences. Blank ones are dropped, because the API refuses them.
-pub(super) fn stops<'r>(sampling: &'r Sampling<'_>, dropped: &mut Dropped) -> Vec<&'r str> {
-    let mut stops = Vec::with_capacity(sampling.stop.len());
-    for stop in &sampling.stop {
-        if stop.trim().is_empty() {
-            dropped.add("stop");
-        } else {
-            stops.push(&**stop);
-        }
-    }
-    stops
-}

@@ -1,5 +1,7 @@
 //! Writer of requests.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -8,7 +10,7 @@ use super::super::{ToolNames, effort};
 use super::blocks::{Block, Turn, text_block};
 use super::capabilities::{Capabilities, MAX_TOKENS, Thinking, ThinkingPlan};
 use super::markers;
-use super::sampling::{Number, sampling, stops, token_count};
+use super::sampling::{Number, sampling, token_count};
 use super::turns::{conversation_end, turns, without_prefill};
 use super::write_tools::{Choice, Function, tools};
 
@@ -33,8 +35,8 @@ struct Body<'r> {
     top_p: Option<&'r RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_k: Option<&'r RawValue>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    stop_sequences: Vec<&'r str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop_sequences: &'r [Cow<'r, str>],
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Metadata<'r>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -98,7 +100,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         temperature: sampling.0,
         top_p: sampling.1,
         top_k: sampling.2,
-        stop_sequences: stops(&request.sampling, dropped),
+        stop_sequences: &request.sampling.stop,
         metadata: metadata(request, dropped),
         stream: request.stream,
     };
@@ -147,10 +149,10 @@ fn metadata<'r>(request: &'r Request<'_>, dropped: &mut Dropped) -> Option<Metad
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
+    use super::super::super::limits;
     use super::super::super::request::{Reasoning, Sampling, Speaker, ToolCall};
     use super::*;
+    use crate::WireFormat;
 
     fn write(request: &Request<'_>) -> (serde_json::Value, Vec<String>) {
         let mut dropped = Dropped::default();
@@ -198,7 +200,7 @@ mod tests {
             }
             assert_eq!(dropped.join(","), expected, "{model} {effort:?}");
         }
-        let request = Request {
+        let mut request = Request {
             sampling: Sampling {
                 temperature: Some(raw("0.20")),
                 max_tokens: Some(raw("77")),
@@ -208,6 +210,7 @@ mod tests {
             ..Request::default()
         };
         let mut dropped = Dropped::default();
+        limits::fit(WireFormat::Messages, &mut request, &mut dropped);
         let body = write_request(&request, &mut dropped, &mut ToolNames::default());
         assert!(body.contains(r#""temperature":0.20,"stop_sequences":["END"]"#), "{body}");
         assert!(body.contains(r#""max_tokens":77,"#), "{body}");

@@ -187,7 +187,4 @@ fn drop_sampling(request: &Request<'_>, dropped: &mut Dropped) {
             dropped.add(name);
         }
     }
-    if !sampling.stop.is_empty() {
-        dropped.add("stop");
-    }
 }
