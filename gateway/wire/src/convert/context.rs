@@ -18,6 +18,9 @@ pub struct AnswerContext {
     pub settings: ResponseSettings,
     /// The stop sequences at which the converter cuts the answer.
     pub stops: Vec<String>,
+    /// The tokens of the prompt, for formats whose streams begin with them. They are an estimate: the backend's count comes
+    /// with the end of its answer.
+    pub input_tokens: Option<u64>,
     /// Tools that have another name in the backend's request.
     pub names: ToolNames,
     /// Tools that the client did not declare as plain functions, by their name in the neutral form.

@@ -26,6 +26,7 @@ mod opening;
 mod order;
 mod own;
 pub mod request;
+mod request_tokens;
 mod responses;
 mod rewrite;
 mod sse;

@@ -6,6 +6,7 @@ use super::answer_io::{ReadAnswer, WriteAnswer};
 use super::context::AnswerContext;
 use super::error::ConvertError;
 use super::request::{Dropped, Request};
+use super::request_tokens::rough_estimate;
 use super::responses::ResponseSettings;
 use super::{chat, limits, messages, responses};
 
@@ -28,14 +29,14 @@ pub struct Converted {
 pub fn request(from: WireFormat, to: WireFormat, body: &str) -> Result<Converted, ConvertError> {
     let (bytes, body) = (body.len(), read_body(from, body)?);
     let mut dropped = Dropped::default();
-    let mut context = AnswerContext::default();
-    context.settings = settings(from, &body);
+    let mut context = AnswerContext { settings: settings(from, &body), ..AnswerContext::default() };
     let mut request = read_request(from, body, &mut dropped, &mut context)?;
     request.bytes = bytes;
     limits::fit(to, &mut request, &mut dropped);
     context.model = request.model.clone().into_owned();
     context.stream_usage = request.stream_usage;
     context.stops = request.sampling.cut.drain(..).map(Cow::into_owned).collect();
+    context.input_tokens = (from == WireFormat::Messages && request.stream).then(|| rough_estimate(&request));
     let body = write_request(to, &request, &mut dropped, &mut context);
     Ok(Converted { body, dropped, context })
 }

@@ -35,7 +35,8 @@ impl WriteAnswer for Writer {
     fn event(&mut self, event: &Event, out: &mut String) {
         match event {
             Event::Start { .. } => {
-                let message = self.message(Vec::new(), Usage::default(), None);
+                let estimate = Usage { input: self.context.input_tokens, ..Usage::default() };
+                let message = self.message(Vec::new(), estimate, None);
                 emit(out, &StreamEvent::MessageStart { message });
             }
             Event::Open { kind, .. } => {
