@@ -32,6 +32,7 @@ mod rewrite;
 mod sse;
 mod stop_cut;
 mod switch;
+mod unread;
 
 pub(super) use answer_io::{ReadAnswer, WriteAnswer};
 pub(super) use content::{NO_RESULT, check_content, empty_schema, marked_as_error, parts, raw_result, to_json};
@@ -47,6 +48,7 @@ pub use rewrite::{Reframer, completed_response, own_context};
 pub use sse::SseError;
 pub use switch::{Converted, request};
 pub(super) use switch::{read_body, read_request, reader, writer};
+pub(super) use unread::{drop_unread, is_empty};
 
 #[cfg(test)]
 mod fuzz;

@@ -18,7 +18,7 @@ mod write_request;
 pub(super) use capabilities::Capabilities;
 pub(super) use read_answer::Reader;
 pub(super) use read_request::read_request;
-pub(super) use thinking::{CALL, THINKING, drop_unread, is_empty, thinking};
+pub(super) use thinking::{CALL, THINKING, thinking};
 pub(super) use write_answer::Writer;
 pub(super) use write_request::write_request;
 

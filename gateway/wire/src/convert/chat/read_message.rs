@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
-use super::super::{check_content, ids, raw_result};
-use super::{CALL, drop_unread, is_empty, thinking};
+use super::super::{check_content, drop_unread, ids, is_empty, raw_result};
+use super::{CALL, thinking};
 use crate::scan::Element;
 use crate::{Members, ParseError, Text};
 

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, OutputShape, Reasoning, Request, Sampling, Tool, ToolChoice};
-use super::super::{ConvertError, effort};
-use super::{drop_unread, read_message};
+use super::super::{ConvertError, drop_unread, effort};
+use super::read_message;
 use crate::scan::{Body, Conversation, Element};
 use crate::{Members, Text};
 

@@ -1,6 +1,3 @@
-use serde_json::value::RawValue;
-
-use super::super::request::Dropped;
 use crate::{Members, Text};
 
 /// The prefix of call ids that this format's clients expect.
@@ -17,18 +14,4 @@ pub(crate) const THINKING: [(&str, &str); 2] = [("reasoning", "muninn-2"), ("rea
 pub(crate) fn thinking<'a>(members: &Members<'a>) -> Option<(Text<'a>, &'static str)> {
     let non_empty = |member| members.text(member).filter(|text| text.literal() != "\"\"");
     THINKING.into_iter().find_map(|(member, seal)| Some((non_empty(member)?, seal)))
-}
-
-/// Counts every non-empty member whose key is not in `read` as dropped, under `path`.
-pub(crate) fn drop_unread(members: &Members<'_>, read: &[&str], path: &str, dropped: &mut Dropped) {
-    for (key, value) in members.iter() {
-        if !read.contains(&key) && !is_empty(value) {
-            dropped.add(format!("{path}{key}"));
-        }
-    }
-}
-
-/// Whether a value is equivalent to a missing member.
-pub(crate) fn is_empty(value: &RawValue) -> bool {
-    matches!(value.get(), "null" | "[]" | "{}" | "\"\"")
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
-use super::super::{check_content, ids, raw_result};
+use super::super::{check_content, drop_unread, ids, raw_result};
 use super::{CALL, reminder};
 use crate::scan::Element;
 use crate::{Members, ParseError};
@@ -27,6 +27,7 @@ pub(super) fn message<'a>(
         _ => Speaker::User,
     };
     check_content(&members, speaker == Speaker::Assistant, "messages", index)?;
+    drop_unread(&members, &["role", "content"], "messages.", dropped);
     let parts = content(members.present("content"), dropped);
     Ok(Some(Message { speaker, parts }))
 }
@@ -37,7 +38,10 @@ pub(super) fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> V
     for item in items(raw) {
         match item {
             Item::Text(text) => push_text(Some(text), None, &mut parts),
-            Item::Block(members, kind) => block(&members, &kind, &mut parts, dropped),
+            Item::Block(members, kind) => {
+                drop_members(&members, &kind, dropped);
+                block(&members, &kind, &mut parts, dropped);
+            }
             Item::Other => dropped.add("messages.content"),
         }
     }
@@ -67,6 +71,27 @@ fn items(raw: Option<&RawValue>) -> Vec<Item<'_>> {
     items.collect()
 }
 
+/// Counts the members of a block that are not read. A block of an unknown type is counted as a whole.
+fn drop_members(members: &Members<'_>, kind: &str, dropped: &mut Dropped) {
+    // Backends of other formats cache prompts without `cache_control`.
+    let read: &[&str] = match kind {
+        "text" => &["cache_control", "text"],
+        "image" => &["cache_control", "source"],
+        "document" => &["cache_control", "source", "title", "context", "citations"],
+        "search_result" => &["cache_control", "source", "title", "content"],
+        "thinking" => &["thinking", "signature"],
+        "redacted_thinking" => &["data"],
+        "tool_use" => &["cache_control", "id", "name", "input"],
+        "tool_result" => &["cache_control", "tool_use_id", "content", "is_error"],
+        "tool_reference" => &["cache_control", "tool_name"],
+        // The vendor checks the content by its signature.
+        "compaction" => &["cache_control", "content", "signature"],
+        "mid_conv_system" => &["cache_control", "content"],
+        _ => return,
+    };
+    drop_unread(members, read, format_args!("messages.{kind}."), dropped);
+}
+
 fn block<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropped: &mut Dropped) {
     match kind {
         "thinking" => parts.push(Part::Thinking(Thinking {
@@ -87,7 +112,10 @@ fn block<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropp
             for item in items(readable) {
                 match item {
                     Item::Text(text) => push_text(Some(text), None, &mut inner),
-                    Item::Block(members, kind) => content_block(&members, &kind, &mut inner, dropped),
+                    Item::Block(members, kind) => {
+                        drop_members(&members, &kind, dropped);
+                        content_block(&members, &kind, &mut inner, dropped);
+                    }
                     Item::Other => dropped.add("messages.content"),
                 }
             }

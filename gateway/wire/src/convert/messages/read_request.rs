@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::super::request::{
     Dropped, Message, OutputShape, Part, Reasoning, Request, Sampling, Speaker, Tool, ToolChoice,
 };
-use super::super::{ConvertError, effort};
+use super::super::{ConvertError, drop_unread, effort};
 use super::read_content::{content, message};
 use crate::scan::{Body, Conversation};
 use crate::{Members, Text};
@@ -16,6 +16,12 @@ use crate::{Members, Text};
 /// with each request. The vendor removes it before the model sees it. Other backends would put it at the beginning of
 /// the prompt, and their prefix caches would never hit.
 const BILLING: &str = "x-anthropic-billing-header:";
+
+/// The members that are not counted as dropped. Backends of other formats cache prompts without `cache_control`.
+const READ: &[&str] = &[
+    "model", "system", "stream", "max_tokens", "temperature", "top_p", "top_k", "stop_sequences", "tools",
+    "tool_choice", "thinking", "output_config", "output_format", "metadata", "cache_control",
+];
 
 /// Reads a request. Fields without a neutral form are counted in `dropped`.
 ///
@@ -46,7 +52,7 @@ pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) 
     thinking(members, &mut request.reasoning, dropped);
     output(members, &mut request, dropped);
     metadata(members, &mut request, dropped);
-    drop_unread(members, dropped);
+    drop_unread(members, READ, "", dropped);
     Ok(request)
 }
 
@@ -204,20 +210,6 @@ fn metadata<'a>(members: &Members<'a>, request: &mut Request<'a>, dropped: &mut 
     }
     if request.user.is_none() && metadata.present("user_id").is_some() {
         dropped.add("metadata.user_id");
-    }
-}
-
-/// Counts all other members as dropped, unless they are empty.
-fn drop_unread(members: &Members<'_>, dropped: &mut Dropped) {
-    for (key, value) in members.iter() {
-        match key {
-            "model" | "system" | "stream" | "max_tokens" | "temperature" | "top_p" | "top_k" | "stop_sequences"
-            | "tools" | "tool_choice" | "thinking" | "output_config" | "output_format" | "metadata" => {}
-            // Backends of other formats cache prompts without markers.
-            "cache_control" => {}
-            _ if matches!(value.get(), "null" | "[]" | "{}") => {}
-            key => dropped.add(key),
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
-use super::super::{ConvertError, check_content, effort, ids, raw_result};
+use super::super::{ConvertError, check_content, drop_unread, effort, ids, raw_result};
 use super::incoming::{held_elsewhere, kind_name};
 use super::tools::{SEARCH, Tools};
 use super::{CALL, flat_name};
@@ -55,7 +55,9 @@ impl<'a> Items<'a> {
     }
 
     fn item(&mut self, index: usize, members: &Members<'a>, dropped: &mut Dropped) -> Result<(), ConvertError> {
-        match &*kind(members) {
+        let kind = kind(members);
+        drop_members(members, &kind, dropped);
+        match &*kind {
             "message" => {
                 let optional = members.string("role").as_deref() == Some("assistant");
                 check_content(members, optional, "input", index)?;
@@ -210,6 +212,31 @@ pub(crate) fn kind<'a>(members: &Members<'a>) -> Cow<'a, str> {
     })
 }
 
+/// Counts the members of an item or a part that are not read. One of an unknown type is counted as a whole.
+fn drop_members(members: &Members<'_>, kind: &str, dropped: &mut Dropped) {
+    let read: &[&str] = match kind {
+        "message" => &["role", "content", "phase"],
+        "function_call" => &["call_id", "name", "namespace", "arguments"],
+        "custom_tool_call" => &["call_id", "name", "namespace", "input"],
+        "local_shell_call" => &["call_id", "action"],
+        "tool_search_call" => &["call_id", "execution", "arguments"],
+        "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
+            &["call_id", "name", "output"]
+        }
+        "tool_search_output" => &["call_id", "execution", "tools"],
+        "reasoning" => &["content", "summary", "encrypted_content"],
+        "additional_tools" => &["role", "tools"],
+        "configuration_update" => &["reasoning"],
+        "agent_message" => &["author", "recipient", "content"],
+        "input_text" | "output_text" | "text" | "summary_text" => &["text", "prompt_cache_breakpoint"],
+        "refusal" => &["refusal"],
+        "input_image" | "image_url" => &["image_url", "file_id", "detail", "prompt_cache_breakpoint"],
+        "input_file" => &["file_data", "file_url", "file_id", "filename", "prompt_cache_breakpoint"],
+        _ => return,
+    };
+    drop_unread(members, read, format_args!("input.{kind}."), dropped);
+}
+
 fn call_id<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
     Some(ids::unwrap(CALL, members.string("call_id")?))
 }
@@ -267,6 +294,7 @@ fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
         Element::Object(members) => members,
     };
     let kind = members.string("type").unwrap_or_default();
+    drop_members(&members, &kind, dropped);
     if members.present("prompt_cache_breakpoint").is_some() {
         dropped.add("input.prompt_cache_breakpoint");
     }
