@@ -1,4 +1,5 @@
 use super::answer::{Answer, Event};
+use super::request::Dropped;
 
 /// Reads a backend's answer into neutral events.
 pub(crate) trait ReadAnswer: Send {
@@ -10,6 +11,9 @@ pub(crate) trait ReadAnswer: Send {
     fn end(&mut self, events: &mut Vec<Event>);
 
     fn whole(&mut self, body: &str, events: &mut Vec<Event>);
+
+    /// Returns the parts of the answer so far that the neutral form does not have.
+    fn dropped(&self) -> &Dropped;
 }
 
 /// Writes neutral events in the client's format.

@@ -2,6 +2,7 @@
 
 use super::answer::{Answer, BlockKind, Event, Failure, FailureKind, Usage};
 use super::order::EventOrder;
+use super::request::Dropped;
 use super::sse::{SseError, SseParser};
 use super::stop_cut::StopCut;
 use super::{AnswerContext, ReadAnswer, ToolNames, WriteAnswer, reader, writer};
@@ -153,6 +154,11 @@ impl AnswerConverter {
         self.usage
     }
 
+    /// Returns the parts of the answer so far that were left out.
+    pub fn dropped(&self) -> &Dropped {
+        self.reader.dropped()
+    }
+
     /// Whether the last event of the client's stream was written.
     pub fn ended(&self) -> bool {
         self.ended
@@ -229,6 +235,7 @@ fn unreadable(error: &SseError) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use super::super::golden::FORMATS;
     use super::*;
 
     #[test]
@@ -242,5 +249,121 @@ mod tests {
         }
         let last = converter.push(event.as_bytes());
         assert!(converter.ended() && last.contains("response.failed") && last.contains("64 MB"));
+    }
+
+    /// The names of what an answer loses on the way to each other format.
+    fn named(from: WireFormat, convert: impl Fn(&mut AnswerConverter)) -> String {
+        let named = FORMATS.iter().filter(|(to, _)| *to != from).map(|(to, _)| {
+            let mut converter = AnswerConverter::new(from, *to, AnswerContext::default());
+            convert(&mut converter);
+            let named = converter.dropped().iter().map(|(name, count)| format!("{name} x{count}"));
+            named.collect::<Vec<_>>().join(", ")
+        });
+        let mut named: Vec<_> = named.collect();
+        named.dedup();
+        named.join("; ")
+    }
+
+    #[test]
+    fn losses_of_a_whole_answer_are_named() {
+        let message = |message: &str| format!(r#"{{"choices":[{{"message":{message},"finish_reason":"stop"}}]}}"#);
+        let content = |blocks: &str| format!(r#"{{"content":[{blocks}],"stop_reason":"end_turn"}}"#);
+        let output = |items: &str| format!(r#"{{"status":"completed","output":[{items}]}}"#);
+        for (from, body, names) in [
+            (WireFormat::Chat, message(r#"{"content":"a","annotations":[],"audio":null}"#), ""),
+            (
+                WireFormat::Chat,
+                message(r#"{"content":"a","annotations":[{},{}],"audio":{"id":"a"},"images":[{}]}"#),
+                "answer.annotations x2, answer.audio x1, answer.images x1",
+            ),
+            (
+                WireFormat::Chat,
+                message(r#"{"content":"a"},"logprobs":{"content":[{}]}"#).replacen('{', r#"{"citations":["u"],"#, 1),
+                "answer.citations x1, answer.logprobs x1",
+            ),
+            (WireFormat::Chat, message(r#"{"content":"a"},"logprobs":{"content":[],"refusal":null}"#), ""),
+            (
+                WireFormat::Chat,
+                message(r#"{"content":[{"type":"text","text":"a"},{"type":"reference","reference_ids":[1]}]}"#),
+                "answer.reference x1",
+            ),
+            (
+                WireFormat::Messages,
+                content(
+                    r#"{"type":"server_tool_use","id":"s"},{"type":"text","text":"a","citations":[{},{}]},{"type":"text","text":"b","citations":null}"#,
+                ),
+                "answer.citations x2, answer.server_tool_use x1",
+            ),
+            (WireFormat::Messages, content(r#"{"type":"a name\n","x":1}"#), "other x1"),
+            (
+                WireFormat::Responses,
+                output(
+                    r#"{"type":"file_search_call","id":"f"},{"type":"mcp_call","id":"m"},{"type":"mcp_call","id":"n"}"#,
+                ),
+                "answer.file_search_call x1, answer.mcp_call x2",
+            ),
+            (
+                WireFormat::Responses,
+                output(
+                    r#"{"type":"message","content":[{"type":"output_text","text":"a","annotations":[{}],"logprobs":[{},{}]},{"type":"output_audio"}]}"#,
+                ),
+                "answer.annotations x1, answer.logprobs x1, answer.output_audio x1",
+            ),
+            (
+                WireFormat::Responses,
+                output(
+                    r#"{"type":"message","content":[{"type":"output_text","text":"a","annotations":[],"logprobs":[]}]}"#,
+                ),
+                "",
+            ),
+        ] {
+            let convert = |converter: &mut AnswerConverter| drop(converter.whole(&body).unwrap());
+            assert_eq!(named(from, convert), names, "{from:?}: {body}");
+        }
+    }
+
+    #[test]
+    fn losses_of_a_stream_are_named_once() {
+        let chunk = |choice: &str| format!(r#"{{"citations":["u"],"choices":[{{"index":0,{choice}}}]}}"#);
+        let delta = r#""delta":{"content":"a","annotations":[{}]},"logprobs":{"content":[{}]}"#;
+        let citation = r#"{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"type":"page_location"}}}"#;
+        let search = r#""output_index":0,"item":{"type":"web_search_call","id":"ws_1"}"#;
+        for (from, events, names) in [
+            (
+                WireFormat::Chat,
+                vec![
+                    chunk(delta),
+                    chunk(r#""delta":{"content":"b"},"logprobs":{"content":[{}]}"#),
+                    chunk(r#""delta":{},"finish_reason":"stop""#),
+                ],
+                "answer.annotations x1, answer.citations x1, answer.logprobs x1",
+            ),
+            (
+                WireFormat::Messages,
+                vec![
+                    r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"","citations":[]}}"#.to_owned(),
+                    citation.to_owned(),
+                    citation.to_owned(),
+                    r#"{"type":"content_block_start","index":1,"content_block":{"type":"server_tool_use"}}"#.to_owned(),
+                ],
+                "answer.citations x2, answer.server_tool_use x1",
+            ),
+            (
+                WireFormat::Responses,
+                vec![
+                    format!(r#"{{"type":"response.output_item.added",{search}}}"#),
+                    format!(r#"{{"type":"response.output_item.done",{search}}}"#),
+                    r#"{"type":"response.completed","response":{"status":"completed","output":[{"type":"web_search_call","id":"ws_1"}]}}"#.to_owned(),
+                ],
+                "answer.web_search_call x1",
+            ),
+        ] {
+            let convert = |converter: &mut AnswerConverter| {
+                for event in &events {
+                    converter.push(format!("data: {event}\n\n").as_bytes());
+                }
+            };
+            assert_eq!(named(from, convert), names, "{from:?}: {events:?}");
+        }
     }
 }

@@ -72,14 +72,19 @@ fn converted_requests_match_the_golden_files() {
     run("request", |from, to, source| match request(from, to, source) {
         Ok(converted) => {
             check_request(to, &converted.body);
-            let mut text = String::new();
-            for (name, count) in converted.dropped.iter() {
-                writeln!(text, "dropped: {name} x{count}").unwrap();
-            }
-            format!("{text}{}", pretty(&converted.body))
+            listed(&converted.dropped) + &pretty(&converted.body)
         }
         Err(error) => format!("refused: {error}"),
     });
+}
+
+/// Names and counts as lines.
+fn listed(dropped: &Dropped) -> String {
+    let mut text = String::new();
+    for (name, count) in dropped.iter() {
+        writeln!(text, "dropped: {name} x{count}").unwrap();
+    }
+    text
 }
 
 #[test]
@@ -88,10 +93,11 @@ fn converted_answers_match_the_golden_files() {
         let mut events = Vec::new();
         reader(from).whole(source, &mut events);
         check_grammar(source, &events);
-        match AnswerConverter::new(from, to, context()).whole(source) {
+        let mut converter = AnswerConverter::new(from, to, context());
+        match converter.whole(source) {
             Ok(body) => {
                 check_answer(to, &body);
-                pretty(&body)
+                listed(converter.dropped()) + &pretty(&body)
             }
             Err(failure) => format!("{:?}: {}", failure.kind, failure.message),
         }
@@ -104,16 +110,17 @@ fn converted_streams_match_the_golden_files() {
         let whole = stream(from, to, &[source.as_bytes()]);
         let bytes: Vec<&[u8]> = source.as_bytes().chunks(7).collect();
         assert_eq!(stream(from, to, &bytes), whole, "any split of a stream must give the same result");
-        check_stream(to, &whole);
-        whole
+        check_stream(to, &whole.0);
+        listed(&whole.1) + &whole.0
     });
 }
 
-fn stream(from: WireFormat, to: WireFormat, pieces: &[&[u8]]) -> String {
+/// A converted stream, and what it lost.
+fn stream(from: WireFormat, to: WireFormat, pieces: &[&[u8]]) -> (String, Dropped) {
     let mut converter = AnswerConverter::new(from, to, context());
     let mut out: String = pieces.iter().map(|piece| converter.push(piece)).collect();
     out.push_str(&converter.finish(None));
-    out
+    (out, converter.dropped().clone())
 }
 
 /// The backend's prompt cache hits only if a request begins like the earlier ones of its conversation.

@@ -306,7 +306,8 @@ pub struct Reasoning<'a> {
 
 /// The fields that a conversion left out or changed, with counts.
 ///
-/// A name is the path of a field (`logit_bias`, `messages.audio`, `tools.web_search`), never a value.
+/// A name is the path of a field (`logit_bias`, `messages.audio`, `tools.web_search`), never a value. Names of an answer
+/// begin with `answer.` (`answer.citations`, `answer.web_search_call`).
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Dropped(BTreeMap<String, u32>);
 
@@ -319,6 +320,13 @@ impl Dropped {
         let fits = (1..=64).contains(&name.len()) && name.bytes().all(plain) && self.0.len() < 64;
         let name = if fits || self.0.contains_key(&name) { name } else { "other".to_owned() };
         *self.0.entry(name).or_default() += 1;
+    }
+
+    /// Counts a field at most once, however often an answer repeats it.
+    pub(super) fn add_once(&mut self, name: &str) {
+        if !self.0.contains_key(name) {
+            self.add(name);
+        }
     }
 
     /// Counts a field so many times.

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::super::ReadAnswer;
 use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop, Usage};
+use super::super::request::Dropped;
+use super::super::{ReadAnswer, is_empty};
 use super::calls::Calls;
 use super::thinking;
 use crate::{Element, Joiner, Members, Piece, failure};
@@ -29,6 +30,7 @@ pub(in super::super) struct Reader {
     joiner: Joiner,
     calls: Calls,
     stop: Option<Stop>,
+    dropped: Dropped,
 }
 
 /// The kind of a text block.
@@ -50,6 +52,7 @@ struct Chunk<'a> {
     r#type: Option<IgnoredAny>,
     error: Option<IgnoredAny>,
     usage: Option<IgnoredAny>,
+    citations: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -58,6 +61,7 @@ struct ChunkChoice<'a> {
     #[serde(borrow)]
     delta: ChunkDelta<'a>,
     finish_reason: Option<IgnoredAny>,
+    logprobs: Option<IgnoredAny>,
     error: Option<IgnoredAny>,
     usage: Option<IgnoredAny>,
 }
@@ -72,17 +76,23 @@ struct ChunkDelta<'a> {
     refusal: Option<IgnoredAny>,
     tool_calls: Option<IgnoredAny>,
     function_call: Option<IgnoredAny>,
+    annotations: Option<IgnoredAny>,
+    audio: Option<IgnoredAny>,
+    images: Option<IgnoredAny>,
 }
 
 /// Returns the text of a chunk that contains nothing else, `None` for every other chunk.
 fn plain_text<'a>(name: &str, data: &'a str) -> Option<Cow<'a, str>> {
     let chunk: Chunk<'a> = serde_json::from_str(data).ok()?;
     let [choice] = chunk.choices;
-    let outer = [chunk.r#type, chunk.error, chunk.usage, choice.finish_reason, choice.error, choice.usage];
+    let outer = [
+        chunk.r#type, chunk.error, chunk.usage, chunk.citations, choice.finish_reason, choice.logprobs, choice.error,
+        choice.usage,
+    ];
     let delta = choice.delta;
     let inner = [
         delta.reasoning, delta.reasoning_content, delta.reasoning_details, delta.refusal, delta.tool_calls,
-        delta.function_call,
+        delta.function_call, delta.annotations, delta.audio, delta.images,
     ];
     let plain = name == "message"
         && chunk.object != Some("error")
@@ -128,6 +138,10 @@ impl ReadAnswer for Reader {
             self.finish(events);
         }
     }
+
+    fn dropped(&self) -> &Dropped {
+        &self.dropped
+    }
 }
 
 impl Reader {
@@ -151,12 +165,29 @@ impl Reader {
         events.extend(usage(chunk).or(of_choice).map(Event::Usage));
         let Some(choice) = choice else { return };
         let key = if choice.get("delta").is_some() { "delta" } else { "message" };
-        self.delta(&choice.object(key), whole, events);
+        let delta = choice.object(key);
+        self.drop_unread(chunk, &choice, &delta);
+        self.delta(&delta, whole, events);
         if self.calls.over_limit() {
             self.fail("the backend's answer has too many or too long tool calls", events);
         } else if let Some(reason) = choice.non_empty("finish_reason") {
             self.finish_reason(&reason, &choice, events);
         }
+    }
+
+    /// Counts what the other formats do not have. Perplexity repeats the citations in each chunk.
+    fn drop_unread(&mut self, chunk: &Members<'_>, choice: &Members<'_>, delta: &Members<'_>) {
+        for (name, is_there) in [
+            ("answer.citations", !chunk.elements("citations").is_empty()),
+            ("answer.logprobs", choice.object("logprobs").iter().any(|(_, value)| !is_empty(value))),
+            ("answer.audio", delta.object("audio").iter().next().is_some()),
+        ] {
+            if is_there {
+                self.dropped.add_once(name);
+            }
+        }
+        self.dropped.add_all("answer.annotations", delta.elements("annotations").len());
+        self.dropped.add_all("answer.images", delta.elements("images").len());
     }
 
     fn delta(&mut self, delta: &Members<'_>, whole: bool, events: &mut Vec<Event>) {
@@ -194,11 +225,15 @@ impl Reader {
 
     /// Reads a part of content that is a list. Mistral writes such content for models that think.
     fn part(&mut self, part: &Members<'_>, events: &mut Vec<Event>) {
-        let (key, kind) = match part.non_empty("type").as_deref() {
-            Some("thinking") => ("thinking", TextKind::Thinking(super::THINKING[1].1)),
-            Some("refusal") => ("refusal", TextKind::Refusal),
+        let name = part.non_empty("type").unwrap_or("text".into());
+        let (key, kind) = match &*name {
+            "thinking" => ("thinking", TextKind::Thinking(super::THINKING[1].1)),
+            "refusal" => ("refusal", TextKind::Refusal),
             _ => ("text", TextKind::Text),
         };
+        if part.get(key).is_none() {
+            self.dropped.add(format!("answer.{name}"));
+        }
         if let Some(text) = part.piece(key) {
             self.push_text(kind, text, events);
         }

@@ -8,6 +8,7 @@ use serde::de::IgnoredAny;
 
 use super::super::ReadAnswer;
 use super::super::answer::{BlockKind, Event, Failure, Stop};
+use super::super::request::Dropped;
 use super::usage::Counts;
 use super::{REDACTED, SEAL};
 use crate::{Joiner, Members, Piece, Text, failure};
@@ -36,6 +37,7 @@ pub(in super::super) struct Reader {
     called: bool,
     ids: BTreeSet<String>,
     counts: Counts,
+    dropped: Dropped,
 }
 
 /// An incomplete block.
@@ -153,6 +155,10 @@ impl ReadAnswer for Reader {
         self.stop(&members, events);
         self.finish(events);
     }
+
+    fn dropped(&self) -> &Dropped {
+        &self.dropped
+    }
 }
 
 impl Reader {
@@ -174,8 +180,10 @@ impl Reader {
             "redacted_thinking" => (BlockType::Redacted, "".into()),
             "tool_use" => (BlockType::Call, "".into()),
             // Blocks of the vendor's own tools have no equivalent in other formats.
-            _ => return,
+            "" => return,
+            kind => return self.dropped.add(format!("answer.{kind}")),
         };
+        self.dropped.add_all("answer.citations", block.elements("citations").len());
         let call = (sort == BlockType::Call).then(|| (text("id").into_owned(), text("name").into_owned()));
         self.open(index, sort, call, events);
         let Some(open) = self.open.get_mut(&index) else { return };
@@ -256,6 +264,7 @@ impl Reader {
         let Some(delta) = members.get("delta").and_then(Members::of) else {
             return;
         };
+        self.dropped.add_all("answer.citations", usize::from(delta.present("citation").is_some()));
         for (key, sort) in
             [("text", BlockType::Text), ("thinking", BlockType::Thinking), ("partial_json", BlockType::Call)]
         {

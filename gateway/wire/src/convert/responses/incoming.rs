@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::super::ConvertError;
 use super::super::answer::{BlockKind, Event, Usage};
+use super::super::request::{Dropped, OUR_SEAL};
 use crate::{Joiner, Members, Text};
 
 /// An incomplete item.
@@ -107,6 +108,23 @@ pub(super) fn emit(
     }
 }
 
+/// Closes a complete item.
+pub(super) fn close(item: &mut Item, events: &mut Vec<Event>) {
+    match (&item.state, item.block) {
+        // A server that sends thinking itself has no seals. Muninn's seal marks it to be sent back as plain text.
+        (State::Reasoning { content: Some(true) }, Some(block)) => {
+            let seal = format!("{OUR_SEAL}1");
+            events.push(Event::Seal { block, seal });
+        }
+        (State::Call { .. }, Some(block)) if item.seen == 0 => {
+            let text = "{}".to_owned();
+            events.push(Event::Delta { block, text });
+        }
+        _ => {}
+    }
+    close_block(item, events);
+}
+
 pub(super) fn close_block(item: &mut Item, events: &mut Vec<Event>) {
     let half = item.joiner.end();
     if let Some(block) = item.block.take() {
@@ -134,6 +152,14 @@ pub(super) fn read_usage(usage: &Members<'_>) -> Usage {
 /// Returns the error for a field that needs state of the client's vendor: a stored conversation or a background answer.
 pub(super) fn held_elsewhere(field: &'static str) -> ConvertError {
     ConvertError::HeldElsewhere { field, format: "responses" }
+}
+
+/// Counts what a part of an answer has beside its text.
+pub(super) fn drop_beside_text(part: &Members<'_>, dropped: &mut Dropped) {
+    dropped.add_all("answer.annotations", part.elements("annotations").len());
+    if !part.elements("logprobs").is_empty() {
+        dropped.add_once("answer.logprobs");
+    }
 }
 
 /// Returns a type's name for the name of a dropped field. Other text becomes `unknown`, because a dropped field's name

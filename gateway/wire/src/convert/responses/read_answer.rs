@@ -12,8 +12,8 @@ use serde::de::IgnoredAny;
 
 use super::super::ReadAnswer;
 use super::super::answer::{BlockKind, Event, Failure, Stop};
-use super::super::request::OUR_SEAL;
-use super::incoming::{Item, Kind, State, close_block, emit, read_usage};
+use super::super::request::Dropped;
+use super::incoming::{Item, Kind, State, close, close_block, drop_beside_text, emit, kind_name, read_usage};
 use super::{SEAL, flat_name};
 use crate::surrogates::well_formed;
 use crate::{Element, Joiner, Members, Text, failure};
@@ -31,6 +31,7 @@ pub(in super::super) struct Reader {
     items: Vec<Item>,
     /// Ids of complete items.
     done: BTreeSet<String>,
+    dropped: Dropped,
 }
 
 /// A delta that may contain only text for an open message or call, as nearly all deltas do. It is parsed in one pass;
@@ -85,6 +86,10 @@ impl ReadAnswer for Reader {
             Some(_) => {}
             None => self.fail(Failure::not_json(), events),
         }
+    }
+
+    fn dropped(&self) -> &Dropped {
+        &self.dropped
     }
 }
 
@@ -161,7 +166,7 @@ impl Reader {
     fn stop(&mut self, cut: Option<Stop>, events: &mut Vec<Event>) {
         self.start(&Members::default(), events);
         for mut item in std::mem::take(&mut self.items) {
-            self.close(&mut item, events);
+            close(&mut item, events);
         }
         let stop = if self.calls { Stop::ToolCalls } else { Stop::Done };
         events.push(Event::Stop(cut.unwrap_or(stop)));
@@ -347,9 +352,6 @@ impl Reader {
 
     /// Reads a complete item: adds the text that the deltas left out, and closes the item.
     fn complete(&mut self, item: &Members<'_>, index: Option<u64>, events: &mut Vec<Event>) {
-        let Some(state) = item.string("type").and_then(|kind| State::of(&kind)) else {
-            return;
-        };
         let id = item.string("id").unwrap_or_default();
         let key = match (id.is_empty(), index) {
             (false, _) => id.clone().into_owned(),
@@ -359,6 +361,10 @@ impl Reader {
         if !key.is_empty() && !self.done.insert(key) {
             return;
         }
+        let kind = item.string("type").unwrap_or_default();
+        let Some(state) = State::of(&kind) else {
+            return self.dropped.add(format!("answer.{}", kind_name(&kind)));
+        };
         let kind = state.kind();
         let at = self.find(&id, index, kind).unwrap_or_else(|| {
             self.add(id.into_owned(), index, state);
@@ -370,7 +376,7 @@ impl Reader {
             Kind::Call => self.complete_call(at, item, events),
         }
         let mut item = self.items.remove(at);
-        self.close(&mut item, events);
+        close(&mut item, events);
     }
 
     fn complete_message(&mut self, at: usize, item: &Members<'_>, events: &mut Vec<Event>) {
@@ -380,7 +386,11 @@ impl Reader {
                 self.text(at, part, BlockKind::Text, text, false, events);
             } else if let Some(text) = members.text("refusal") {
                 self.text(at, part, BlockKind::Refusal, text, false, events);
+            } else {
+                let kind = members.string("type").unwrap_or_default();
+                self.dropped.add(format!("answer.{}", kind_name(&kind)));
             }
+            drop_beside_text(&members, &mut self.dropped);
         }
     }
 
@@ -423,21 +433,5 @@ impl Reader {
         if let Some(arguments) = arguments {
             self.push_arguments(at, &arguments, false, events);
         }
-    }
-
-    fn close(&mut self, item: &mut Item, events: &mut Vec<Event>) {
-        match (&item.state, item.block) {
-            // A server that sends thinking itself has no seals. Muninn's seal marks it to be sent back as plain text.
-            (State::Reasoning { content: Some(true) }, Some(block)) => {
-                let seal = format!("{OUR_SEAL}1");
-                events.push(Event::Seal { block, seal });
-            }
-            (State::Call { .. }, Some(block)) if item.seen == 0 => {
-                let text = "{}".to_owned();
-                events.push(Event::Delta { block, text });
-            }
-            _ => {}
-        }
-        close_block(item, events);
     }
 }
