@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use muninn_tests::http::Response;
-use muninn_tests::{Gateway, Recorded, Reply, TestEnv, Upstream};
+use muninn_tests::{Gateway, Recorded, Reply, TestEnv, Upstream, answers, wait_until};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -366,6 +366,49 @@ fn a_fallback_may_speak_another_format() {
         }
         let given = words_of_users(client, &first.last().body).remove(0);
         assert_one_block_after(QUESTION, &given);
+    }
+}
+
+/// Answers as [`call`] does. A messages backend also shows a search that its vendor ran.
+fn searching_call(request: &Recorded) -> Reply {
+    const SEARCH: &str = r#"{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}"#;
+    let spoken = Format::Messages;
+    if request.target != spoken.path() {
+        return call(request);
+    }
+    if answers::wants_stream(&request.body) {
+        let start = format!(r#"{{"type":"content_block_start","index":9,"content_block":{SEARCH}}}"#);
+        let search = spoken.event(&start) + &spoken.event(r#"{"type":"content_block_stop","index":9}"#);
+        let (start, blocks) = ("event: content_block_start", spoken.streamed_call());
+        return Reply::new(200, "text/event-stream", blocks.replacen(start, &format!("{search}{start}"), 1));
+    }
+    let mut answer: Value = serde_json::from_str(&spoken.whole_call()).unwrap();
+    answer["content"].as_array_mut().unwrap().insert(0, serde_json::from_str(SEARCH).unwrap());
+    Reply::json(200, answer.to_string())
+}
+
+#[test]
+fn losses_of_an_answer_are_on_the_receipt() {
+    const LOST: &str = "answer.server_tool_use";
+    let upstream = Upstream::start_with(searching_call);
+    let (env, gateway) = serve(&renaming(&upstream.url(), ""));
+    for (client, spoken) in pairs() {
+        for streamed in [false, true] {
+            let how = format!("{client:?} -> {spoken:?}, {streamed}");
+            let is_lost = spoken == Format::Messages;
+            let body = client.request(spoken.dialect(), streamed, &[user(QUESTION)]);
+            let response = ask(&gateway, client, &how, &body);
+            assert_called(client, &read(client, &response));
+            // The head of a stream is sent before the answer is read.
+            let header = response.headers.get("x-muninn-dropped").unwrap_or_default();
+            assert_eq!(header.contains(LOST), is_lost && !streamed, "{how}: {header}");
+            wait_until(&how, || {
+                let why = muninn_tests::why(&env, response.request_id());
+                let names: Vec<_> = why["dropped"].as_array()?.iter().map(|field| field[0].as_str().unwrap()).collect();
+                assert!(names.contains(&"frobnication"), "{how}: {why}");
+                (names.contains(&LOST) == is_lost).then_some(())
+            });
+        }
     }
 }
 

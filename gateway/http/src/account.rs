@@ -10,11 +10,13 @@ use muninn_backend::metrics::{Active, FinishedRequest};
 use muninn_backend::{Conversation, UnderWay};
 use muninn_core::{ObservedAnswer, millis};
 use muninn_ledger::{Outcome, Placement, Receipt, Trial};
+use muninn_wire::convert::request::Dropped;
 use muninn_wire::{CacheLife, WireFormat};
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 
-use super::answer_body::{AnswerBody, AnswerSummary, Source};
+use super::answer_body::{AnswerBody, Source};
+use super::answer_end::{AnswerEnd, AnswerSummary};
 use super::exchange_result::ExchangeResult;
 use super::refusal_log::Client;
 use super::{Worker, bookkeeping, reply};
@@ -34,8 +36,9 @@ pub(super) struct Account {
     /// Written and taken when the backend's answer begins.
     receipt: Mutex<Option<Receipt>>,
     answered: OnceLock<Answered>,
-    /// The receipt of a conversation in a trial, and the task that writes it without the tokens of the answer.
-    in_trial: Mutex<Option<(Receipt, JoinHandle<()>)>>,
+    /// The receipt that the end of the answer completes, and the task that writes it without that: the tokens of a
+    /// conversation in a trial, the losses of a converted stream.
+    unfinished: Mutex<Option<(Receipt, JoinHandle<()>)>>,
     /// Counts the request as active until the account is dropped.
     _active: Active,
 }
@@ -74,7 +77,7 @@ impl Account {
             conversation,
             receipt: Mutex::new(Some(receipt)),
             answered: OnceLock::new(),
-            in_trial: Mutex::default(),
+            unfinished: Mutex::default(),
             _active: active,
         })
     }
@@ -96,7 +99,10 @@ impl Account {
             receipt.backend_key = last.key;
         }
         receipt.status = Some(status);
-        receipt.dropped = result.dropped.iter().map(|(name, count)| (name.to_owned(), count)).collect();
+        if let Source::Ready { end, .. } = &mut result.source {
+            result.dropped.append(std::mem::take(&mut end.dropped));
+        }
+        receipt.dropped = counted(&result.dropped);
         if result.tries.len() > 1 {
             receipt.tries.clone_from(&result.tries);
         }
@@ -121,9 +127,10 @@ impl Account {
         };
         self.answered.set(answered).ok();
         let (app, client) = (Arc::clone(&self.worker.app), self.client.clone());
-        let in_trial = receipt.trial.is_some().then(|| receipt.clone());
+        let is_unfinished = receipt.trial.is_some() || matches!(result.source, Source::Converted { .. });
+        let unfinished = is_unfinished.then(|| receipt.clone());
         let kept = self.worker.bookkeeping.spawn(async move { bookkeeping::keep(&app, receipt, status, &client) });
-        *self.in_trial.lock() = in_trial.map(|receipt| (receipt, kept));
+        *self.unfinished.lock() = unfinished.map(|receipt| (receipt, kept));
     }
 
     /// The client's body from a source. `silence`: the pause in a stream of events after which a keep-alive is sent.
@@ -156,13 +163,20 @@ impl Account {
     pub(super) fn finish(&self, summary: AnswerSummary) {
         // A client that left before the backend answered got nothing to count.
         let Some(answered) = self.answered.get() else { return };
-        if let (Some(conversation), Some(life)) = (&self.conversation, CacheLife::reported(&summary.usage)) {
+        if let (Some(conversation), Some(life)) = (&self.conversation, CacheLife::reported(&summary.end.usage)) {
             conversation.note_life(life);
         }
-        let in_trial = self.in_trial.lock().take();
-        if let (Some((mut receipt, kept)), Some(store)) = (in_trial, self.worker.app.store.clone()) {
-            let tokens = [summary.usage.input, summary.usage.output].into_iter().flatten().reduce(u64::saturating_add);
+        let unfinished = self.unfinished.lock().take();
+        let AnswerEnd { usage, dropped } = summary.end;
+        for (field, _) in dropped.iter() {
+            self.worker.app.metrics.dropped_field(self.format, answered.spoken, field);
+        }
+        if let (Some((mut receipt, kept)), Some(store)) = (unfinished, self.worker.app.store.clone())
+            && (receipt.trial.is_some() || dropped.iter().next().is_some())
+        {
+            let tokens = [usage.input, usage.output].into_iter().flatten().reduce(u64::saturating_add);
             receipt.trial = receipt.trial.map(|trial| Trial { tokens, ..trial });
+            receipt.dropped.extend(counted(&dropped));
             self.worker.bookkeeping.spawn(async move {
                 kept.await.ok();
                 store.note_receipt(receipt);
@@ -177,9 +191,14 @@ impl Account {
             streamed: answered.streamed,
             first_byte: summary.first_byte,
             added: self.added,
-            usage: summary.usage,
+            usage,
             outcome: self.outcome,
             injected_tokens: self.injected_tokens,
         });
     }
+}
+
+/// The dropped fields as a receipt has them.
+fn counted(dropped: &Dropped) -> Vec<(String, u32)> {
+    dropped.iter().map(|(name, count)| (name.to_owned(), count)).collect()
 }

@@ -17,11 +17,11 @@ use http_body::{Body as _, Frame, SizeHint};
 use tokio::time::Sleep;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
+use super::answer_end::{AnswerEnd, AnswerSummary};
 use super::exploring;
 
 use muninn_backend::access::{Caller, Denied};
 use muninn_core::{AnswerRecorder, ObservedAnswer, ProgressReceiver};
-use muninn_wire::convert::answer::Usage;
 use muninn_wire::convert::{AnswerContext, AnswerConverter};
 use muninn_wire::error::{ErrorKind, Failure};
 use muninn_wire::{Aligner, EndWatch, UsageWatch, WireFormat};
@@ -86,20 +86,11 @@ pub(super) enum Source {
     Ready {
         /// The text that is not sent yet.
         text: String,
-        /// The usage of the answer.
-        usage: Usage,
+        /// What is known of the answer.
+        end: AnswerEnd,
     },
     /// The answer is over.
-    Ended(Usage),
-}
-
-/// The figures of a finished answer, complete or left by its client.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct AnswerSummary {
-    /// The time from the request to the first byte of the answer, if one was sent.
-    pub first_byte: Option<Duration>,
-    /// The usage that the backend reported.
-    pub usage: Usage,
+    Ended(AnswerEnd),
 }
 
 pub(super) struct AnswerBody {
@@ -167,27 +158,27 @@ impl AnswerBody {
     fn revoke(&mut self) -> Poll<Option<Result<Bytes, axum::Error>>> {
         let failure = Failure { kind: Denied::Revoked.kind(), message: Denied::Revoked.to_string() };
         let begun = self.first_byte.is_some();
-        let (end, usage) = match &mut self.source {
+        let (events, end) = match &mut self.source {
             Source::Ended(_) => return Poll::Ready(None),
-            Source::Ready { text, usage } => (Some(std::mem::take(text)), *usage),
+            Source::Ready { text, end } => (Some(std::mem::take(text)), std::mem::take(end)),
             Source::Waiting(_) | Source::Exploring { .. } => {
-                (Some(failure_event(self.format, failure)), Usage::default())
+                (Some(failure_event(self.format, failure)), AnswerEnd::default())
             }
-            Source::Untouched { watch, .. } => (None, watch.usage()),
+            Source::Untouched { watch, .. } => (None, watch.usage().into()),
             Source::Events { aligner, ending, watch, .. } => {
                 let is_between = aligner.is_between_events();
-                let end = if ending.is_over() {
+                let events = if ending.is_over() {
                     Some(String::new())
                 } else {
                     is_between.then(|| last_events(self.format, begun, failure))
                 };
-                (end, watch.usage())
+                (events, watch.usage().into())
             }
-            Source::Converted { converter, .. } => (Some(converter.fail(failure)), converter.usage()),
+            Source::Converted { converter, .. } => (Some(converter.fail(failure)), AnswerEnd::of(converter)),
         };
-        self.source = Source::Ended(usage);
-        Poll::Ready(Some(match end {
-            Some(end) => Ok(Bytes::from(end)),
+        self.source = Source::Ended(end);
+        Poll::Ready(Some(match events {
+            Some(events) => Ok(Bytes::from(events)),
             // Nothing can be added to these bytes, so the connection is aborted.
             None => Err(axum::Error::new(Denied::Revoked)),
         }))
@@ -210,7 +201,9 @@ impl AnswerBody {
                     Poll::Ready(None) | Poll::Pending => (Bytes::new(), Some(ready!(next.as_mut().poll(context)))),
                 }
             }
-            Source::Ready { text, usage } => (Bytes::from(std::mem::take(text)), Some(Source::Ended(*usage))),
+            Source::Ready { text, end } => {
+                (Bytes::from(std::mem::take(text)), Some(Source::Ended(std::mem::take(end))))
+            }
             Source::Ended(_) => return Poll::Ready(None),
             Source::Untouched { body, watch } => match ready!(poll_data(body, context)) {
                 Some(Ok(bytes)) => {
@@ -218,10 +211,10 @@ impl AnswerBody {
                     (bytes, None)
                 }
                 Some(Err(error)) => {
-                    self.source = Source::Ended(watch.usage());
+                    self.source = Source::Ended(watch.usage().into());
                     return Poll::Ready(Some(Err(error)));
                 }
-                None => (Bytes::new(), Some(Source::Ended(watch.usage()))),
+                None => (Bytes::new(), Some(Source::Ended(watch.usage().into()))),
             },
             Source::Events { body, aligner, ending, framed, watch, silent_bytes } => {
                 match ready!(poll_data(body, context)) {
@@ -234,7 +227,7 @@ impl AnswerBody {
                         if *silent_bytes > MAX_SILENT_BYTES {
                             let broke = || broken_off(self.format, self.first_byte.is_some(), SILENT).into_bytes();
                             let end = if ending.is_over() { Vec::new() } else { broke() };
-                            (Bytes::from(end), Some(Source::Ended(watch.usage())))
+                            (Bytes::from(end), Some(Source::Ended(watch.usage().into())))
                         } else {
                             (events, None)
                         }
@@ -248,7 +241,7 @@ impl AnswerBody {
                                 || broken_off(self.format, self.first_byte.is_some(), &error.to_string()).into_bytes();
                             aligner.is_between_events().then(broke)
                         };
-                        let next = Source::Ended(watch.usage());
+                        let next = Source::Ended(watch.usage().into());
                         match end {
                             Some(end) => (Bytes::from(end), Some(next)),
                             None => {
@@ -257,10 +250,10 @@ impl AnswerBody {
                             }
                         }
                     }
-                    None if *framed => (aligner.rest(), Some(Source::Ended(watch.usage()))),
+                    None if *framed => (aligner.rest(), Some(Source::Ended(watch.usage().into()))),
                     None => {
                         let end = ending.closing_bytes(&aligner.rest());
-                        let next = Source::Ended(watch.usage());
+                        let next = Source::Ended(watch.usage().into());
                         let error = axum::Error::new("the connection was closed before the last event");
                         if end.is_none() && !aligner.is_between_events() {
                             self.source = next;
@@ -279,18 +272,18 @@ impl AnswerBody {
                     let mut next = None;
                     if converter.ended() {
                         drain(std::mem::take(body));
-                        next = Some(Source::Ended(converter.usage()));
+                        next = Some(Source::Ended(AnswerEnd::of(converter)));
                     } else if *silent_bytes > MAX_SILENT_BYTES {
                         text = converter.finish(Some(SILENT));
-                        next = Some(Source::Ended(converter.usage()));
+                        next = Some(Source::Ended(AnswerEnd::of(converter)));
                     }
                     (Bytes::from(text), next)
                 }
                 Some(Err(error)) => {
                     let text = converter.finish(Some(&error.to_string()));
-                    (Bytes::from(text), Some(Source::Ended(converter.usage())))
+                    (Bytes::from(text), Some(Source::Ended(AnswerEnd::of(converter))))
                 }
-                None => (Bytes::from(converter.finish(None)), Some(Source::Ended(converter.usage()))),
+                None => (Bytes::from(converter.finish(None)), Some(Source::Ended(AnswerEnd::of(converter)))),
             },
         };
         if let Some(next) = next {
@@ -380,14 +373,14 @@ impl http_body::Body for AnswerBody {
 /// An answer ends when its body is dropped: the server does not poll a body of known length to its end, and a client may leave.
 impl Drop for AnswerBody {
     fn drop(&mut self) {
-        let usage = match &self.source {
-            Source::Untouched { watch, .. } | Source::Events { watch, .. } => watch.usage(),
-            Source::Converted { converter, .. } => converter.usage(),
-            Source::Ready { usage, .. } | Source::Ended(usage) => *usage,
-            Source::Waiting(_) | Source::Exploring { .. } => Usage::default(),
+        let end = match &mut self.source {
+            Source::Untouched { watch, .. } | Source::Events { watch, .. } => watch.usage().into(),
+            Source::Converted { converter, .. } => AnswerEnd::of(converter),
+            Source::Ready { end, .. } | Source::Ended(end) => std::mem::take(end),
+            Source::Waiting(_) | Source::Exploring { .. } => AnswerEnd::default(),
         };
         if let Some(ended) = self.ended.take() {
-            ended(AnswerSummary { first_byte: self.first_byte, usage });
+            ended(AnswerSummary { first_byte: self.first_byte, end });
         }
     }
 }

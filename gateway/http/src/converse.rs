@@ -20,12 +20,12 @@ use muninn_ledger::{Outcome, Receipt};
 use muninn_session::conversation_name;
 use muninn_wire::answer::Answer;
 use muninn_wire::convert::AnswerContext;
-use muninn_wire::convert::answer::Usage;
 use muninn_wire::error::{ErrorKind, Failure};
 use muninn_wire::{CacheLife, Insertion, Prompt, Text, WireFormat};
 
 use super::account::Account;
 use super::answer_body::{AnswerBody, Source, failure_event};
+use super::answer_end::AnswerEnd;
 use super::body::{self, RequestBody};
 use super::exchange::Exchange;
 use super::exchange_result::{ExchangeResult, panicked};
@@ -272,7 +272,7 @@ impl Refusal {
     fn events(self, worker: &Worker, client: &Client, format: WireFormat) -> Source {
         drop(self.response(worker, client, format));
         let failure = Failure { kind: self.kind, message: self.message };
-        Source::Ready { text: failure_event(format, failure), usage: Usage::default() }
+        Source::Ready { text: failure_event(format, failure), end: AnswerEnd::default() }
     }
 }
 

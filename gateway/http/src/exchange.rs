@@ -21,6 +21,7 @@ use muninn_wire::overflow::Overflow;
 use muninn_wire::{Aligner, CacheLife, EndWatch, Insertion, Text, UsageWatch, WireFormat, failure, splice};
 
 use super::answer_body::Source;
+use super::answer_end::AnswerEnd;
 use super::exchange_result::{
     AnsweredBy, ExchangeResult, LONGEST_ANSWER, bad_gateway, broken_off, is_encoded, panicked, unchanged, unreadable,
 };
@@ -356,24 +357,24 @@ impl Exchange {
         let work = async move {
             if is_stream {
                 let text = converter.stream_as_whole(&bytes)?;
-                return Ok((text, converter.usage()));
+                return Ok((text, AnswerEnd::of(&converter)));
             }
             let Ok(text) = std::str::from_utf8(&bytes) else {
                 return Err(bad_gateway("the backend's answer is not UTF-8".to_owned()));
             };
             let text = without_end(text);
             let text = if streamed { converter.whole_as_stream(text) } else { converter.whole(text)? };
-            Ok((text, converter.usage()))
+            Ok((text, AnswerEnd::of(&converter)))
         };
         let converted = self.worker.shared.large.run(length, work).await;
         match converted.unwrap_or_else(|error| Err(panicked(&error))) {
-            Ok((text, usage)) => {
+            Ok((text, end)) => {
                 let kind = if streamed { reply::EVENT_STREAM } else { reply::JSON };
                 head.headers.insert(header::CONTENT_TYPE, kind);
                 if streamed {
                     head.headers.insert(header::CACHE_CONTROL, reply::NO_CACHE);
                 }
-                (head, Source::Ready { text, usage })
+                (head, Source::Ready { text, end })
             }
             Err(failure) => failed(&failure),
         }

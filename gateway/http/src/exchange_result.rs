@@ -8,13 +8,13 @@ use http::{HeaderMap, Response, header, response};
 use muninn_backend::access::Caller;
 use muninn_backend::{CONTEXT_MODEL, UnderWay};
 use muninn_ledger::Try;
-use muninn_wire::convert::answer::Usage;
 use muninn_wire::convert::request::Dropped;
 use muninn_wire::convert::{AnswerContext, AnswerConverter};
 use muninn_wire::error::{ErrorKind, Failure};
 use muninn_wire::{UsageWatch, WireFormat, failure};
 
 use super::answer_body::{AnswerBody, Source, failure_event};
+use super::answer_end::AnswerEnd;
 use super::headers::is_events;
 use super::{Shared, coding};
 
@@ -73,7 +73,7 @@ impl ExchangeResult {
         if is_encoded(&head.headers) {
             let failure =
                 if head.status.is_success() { unreadable(&head.headers) } else { failure::read(head.status, "") };
-            return Source::Ready { text: failure_event(format, failure), usage: Usage::default() };
+            return Source::Ready { text: failure_event(format, failure), end: AnswerEnd::default() };
         }
         if is_events(&head.headers) && head.status.is_success() {
             return source;
@@ -84,8 +84,8 @@ impl ExchangeResult {
         };
         let shared = Arc::clone(shared);
         let collected = async move {
-            let events = |text: String, usage| Source::Ready { text, usage };
-            let failed = |failure| events(failure_event(format, failure), Usage::default());
+            let events = |text: String, end| Source::Ready { text, end };
+            let failed = |failure| events(failure_event(format, failure), AnswerEnd::default());
             let read = axum::body::to_bytes(body, LONGEST_ANSWER).await;
             let bytes = match read {
                 Err(error) if head.status.is_success() => return failed(broken_off(&error)),
@@ -98,10 +98,11 @@ impl ExchangeResult {
                     return Err(failure::read(head.status, &text));
                 }
                 let mut converter = AnswerConverter::new(format, format, context);
-                Ok((converter.whole_as_stream(&text), converter.usage()))
+                let events = converter.whole_as_stream(&text);
+                Ok((events, AnswerEnd::of(&converter)))
             };
             match shared.large.run(length, work).await {
-                Ok(Ok((text, usage))) => events(text, usage),
+                Ok(Ok((text, end))) => events(text, end),
                 Ok(Err(failure)) => failed(failure),
                 Err(error) => failed(panicked(&error)),
             }

@@ -127,10 +127,10 @@ async fn send_and_count(worker: &Worker, caller: Caller, exchange: Exchange) -> 
     let ExchangeResult { head, source, by, .. } = exchange.run().await;
     let (app, status) = (Arc::clone(&worker.app), head.status.as_u16());
     let holder = caller.clone();
-    let body = AnswerBody::new(source, format, None, started, move |end| {
+    let body = AnswerBody::new(source, format, None, started, move |summary| {
         if let Some(by) = &by {
             let key = caller.name();
-            let usage = end.usage;
+            let usage = summary.end.usage;
             app.forwarded(&ForwardedRequest { key, backend: &by.backend, status, usage });
         }
     });

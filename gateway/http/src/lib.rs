@@ -7,6 +7,7 @@
 mod account;
 mod admission;
 mod answer_body;
+mod answer_end;
 mod body;
 mod body_memory;
 mod bookkeeping;

@@ -195,7 +195,8 @@ pub struct Receipt {
     /// The backend's wire format, if it differs from the request's.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spoken: Option<String>,
-    /// The fields that the conversion dropped, with counts.
+    /// The fields that the conversions of the request and of the answer dropped, with counts. Those of the answer begin
+    /// with `answer.`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub dropped: Vec<(String, u32)>,
     /// All attempts, if there was more than one.

@@ -334,6 +334,13 @@ impl Dropped {
         (0..count).for_each(|_| self.add(name));
     }
 
+    /// Adds the counts of another conversion.
+    pub fn append(&mut self, other: Dropped) {
+        for (name, count) in other.0 {
+            *self.0.entry(name).or_default() += count;
+        }
+    }
+
     /// Returns the names and counts, ordered by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
         self.0.iter().map(|(name, count)| (name.as_str(), *count))
