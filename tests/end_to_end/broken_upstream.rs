@@ -106,8 +106,8 @@ fn empty_or_redirected_answer_is_an_error() {
         "HTTP/1.1 304 Not Modified\r\n\r\n",
     ] {
         broken.answer_with(move |_| Reply::raw(head));
-        let native = all_pairs().into_iter().filter(|(client, spoken)| client == spoken && !head.contains("204"));
-        for (client, spoken) in pairs().into_iter().chain(native) {
+        let native = all_pairs().filter(|(client, spoken)| client == spoken && !head.contains("204"));
+        for (client, spoken) in pairs().chain(native) {
             for streamed in [false, true] {
                 let response = broken.ask_closing(client, spoken, streamed);
                 let how = format!("{client:?} -> {spoken:?}: {head}");

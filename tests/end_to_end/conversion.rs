@@ -190,11 +190,13 @@ fn the_header_of_the_clients_vendor_has_the_id_of_the_request() {
     let refuses = Arc::new(AtomicBool::new(false));
     let upstream = Upstream::start_with({
         let refuses = Arc::clone(&refuses);
-        move |request| match refuses.load(Ordering::Relaxed) {
-            false => call(request),
-            true => Reply::json(400, r#"{"error":{"message":"no"}}"#)
-                .header("request-id", "req_1")
-                .header("x-request-id", "x_1"),
+        move |request| {
+            if refuses.load(Ordering::Relaxed) {
+                let refusal = Reply::json(400, r#"{"error":{"message":"no"}}"#);
+                refusal.header("request-id", "req_1").header("x-request-id", "x_1")
+            } else {
+                call(request)
+            }
         }
     });
     let (_env, gateway) = serve(&renaming(&upstream.url(), "retries = 0\n"));
@@ -227,7 +229,7 @@ fn a_used_up_account_is_named_as_the_clients_format_names_it() {
     for (status, body) in used_up {
         let upstream = Upstream::start_with(move |_| Reply::json(status, body));
         let (_env, gateway) = serve(&renaming(&upstream.url(), "retries = 0\n"));
-        for (client, spoken) in pairs().into_iter().filter(|(client, spoken)| client != spoken) {
+        for (client, spoken) in pairs() {
             let request = client.request(spoken.dialect(), false, &[user("hello")]);
             let response = gateway.post(client.path(), &[], request.as_bytes());
             let how = format!("{client:?} -> {spoken:?}, {status} {body}: {}", response.text());
