@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::{Backend, ListedModel};
+use super::Backend;
+use super::model_list::ListedModel;
 
 /// How long the models of a backend that is down are still listed.
 const KEPT: Duration = Duration::from_hours(24);
