@@ -58,6 +58,9 @@ impl SseParser {
     /// # Errors
     /// [`SseError`]. The parser must not be used after an error.
     pub(super) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&str, &str)) -> Result<(), SseError> {
+        if !self.has_begun && self.held.is_empty() && (bytes.starts_with(b"event: ") || bytes.starts_with(b"data: ")) {
+            self.has_begun = true;
+        }
         if self.has_begun && self.held.is_empty() && !self.after_return && !self.is_lines {
             while let Some(end) = memchr::memmem::find(bytes, b"\n\n")
                 && let Some((name, data)) = plain(&bytes[..end + 2])
