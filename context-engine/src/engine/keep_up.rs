@@ -68,7 +68,7 @@ impl Engine {
     }
 
     /// Brings the index up to date with the disk, as far as `deadline` allows.
-    pub(super) fn catch_up(&self, deadline: Instant) {
+    pub fn catch_up(&self, deadline: Instant) {
         let Some(watcher) = self.watcher.get() else { return };
         if self.state().snapshot.is_none() {
             return;

@@ -98,6 +98,7 @@ impl ObservedRequest {
             request: self,
             prompt: &prompt,
             turns: &turns,
+            first_words: turns.iter().map(|_| OnceCell::new()).collect(),
             name: &name,
             claimed: &identity.claimed_directories.now,
             store: receipts,
@@ -151,7 +152,14 @@ impl ObservedRequest {
         engine.has_file(path)
     }
 
-    /// The question's terms that the repository contains. Must run before [`tool_effects`]: it brings the index up to date.
+    /// Brings the index up to date, so that files of the agent's making are known.
+    fn catch_up(&self, until: Instant) {
+        if let Some(engine) = &self.workspace.engine {
+            engine.catch_up(until);
+        }
+    }
+
+    /// The question's terms that the repository contains. It brings the index up to date.
     fn terms(&self, question: &str, until: Instant) -> Vec<String> {
         let engine = self.workspace.engine.as_ref();
         engine.map(|engine| engine.known_terms(question, until)).unwrap_or_default()
@@ -164,6 +172,8 @@ struct ReadRequest<'a> {
     prompt: &'a Prompt<'a>,
     /// The human turns: the message index and the question of each.
     turns: &'a [(usize, String)],
+    /// The words of each question by which its receipts are found.
+    first_words: Vec<OnceCell<String>>,
     /// The conversation's session id or derived id.
     name: &'a str,
     /// The directories that the client claims.
@@ -179,14 +189,19 @@ impl ReadRequest<'_> {
     /// Learns from a turn whose answer the request holds.
     fn learn_answered(&self, at: usize) -> Result<(), SpoolError> {
         let (_, question) = &self.turns[at];
-        let terms = self.request.terms(question, self.lookup);
+        if self.prompt.messages[self.messages(at)].iter().any(|message| !message.tools.is_empty()) {
+            self.request.catch_up(self.lookup);
+        }
         let effects = self.effects(at);
         let answer = self.answer(at);
         let decisions = self.decisions(question, &answer);
         let notes = self.notes(at, &answer, &decisions);
         self.note_usage(at, &effects, &notes, false);
         self.signal(at, &effects);
-        let turn = Turn { terms, decisions, notes, ..self.turn(at, effects) };
+        let mut turn = Turn { decisions, notes, ..self.turn(at, effects) };
+        if !turn.is_empty() {
+            turn.terms = self.request.terms(question, self.lookup);
+        }
         self.request.keep_turn(self.name, &turn, &mark(&self.turns[..=at]))
     }
 
@@ -235,7 +250,11 @@ impl ReadRequest<'_> {
             return true;
         }
         let receipts = self.receipts();
-        receipts.is_none_or(|receipts| usage::is_personal(receipts, &self.turns[at].1, at == 0))
+        receipts.is_none_or(|receipts| usage::is_personal(receipts, self.first_words(at), at == 0))
+    }
+
+    fn first_words(&self, at: usize) -> &str {
+        self.first_words[at].get_or_init(|| Receipt::first_words_of(&self.turns[at].1))
     }
 
     /// Whether the agent used personal memory in a turn.
@@ -297,7 +316,7 @@ impl ReadRequest<'_> {
     fn note_usage(&self, at: usize, effects: &ToolEffects, notes: &[ShownNote], is_open: bool) {
         let Some(store) = self.store else { return };
         let receipts = self.receipts().unwrap_or_default();
-        for receipt in usage::marked(receipts, &self.turns[at].1, (effects, notes), is_open) {
+        for receipt in usage::marked(receipts, self.first_words(at), (effects, notes), is_open) {
             self.request.workspace.note_effect(&receipt);
             store.note_receipt(receipt);
         }
@@ -309,7 +328,7 @@ impl ReadRequest<'_> {
             return Vec::new();
         }
         let question = &self.turns[at].1;
-        let shown = usage::notes(self.receipts().unwrap_or_default(), question);
+        let shown = usage::notes(self.receipts().unwrap_or_default(), question, self.first_words(at));
         let Some(engine) = self.request.workspace.engine.as_ref().filter(|_| !shown.is_empty()) else {
             return Vec::new();
         };
@@ -339,13 +358,12 @@ impl ReadRequest<'_> {
         let Some(signals) = self.request.signals.as_ref().filter(|signals| signals.is_new(mark())) else {
             return;
         };
-        let (_, question) = &self.turns[at];
         let of_session = || SignalContext { trigger: Some(self.name.to_owned()), ..SignalContext::default() };
         if at == 0 {
             let worktree = self.request.workspace.root.display().to_string();
             signals.log("session_start", of_session(), Some(json!({"worktree": worktree})));
         }
-        if let Some(receipt) = usage::injected(self.receipts().unwrap_or_default(), question) {
+        if let Some(receipt) = usage::injected(self.receipts().unwrap_or_default(), self.first_words(at)) {
             let sources: Vec<&str> = receipt.items.iter().map(|item| &*item.source).collect();
             signals.log("injection", of_session(), Some(json!({"receipt": receipt.id, "items": sources})));
         }

@@ -15,16 +15,14 @@ pub(super) fn receipts_of(store: &dyn Store, name: &str) -> Result<Vec<Receipt>,
     block_on(crate::receipts::receipts_of(store, name))
 }
 
-/// The receipt of the block of a turn.
-pub(super) fn injected<'r>(receipts: &'r [Receipt], question: &str) -> Option<&'r Receipt> {
-    let words = Receipt::first_words_of(question);
+/// The receipt of the block of a turn. `words` are the first words of its question, by [`Receipt::first_words_of`].
+pub(super) fn injected<'r>(receipts: &'r [Receipt], words: &str) -> Option<&'r Receipt> {
     let mut of_turn = receipts.iter().filter(|receipt| receipt.first_words == words && !receipt.is_about_call());
     of_turn.find(|receipt| has_block(receipt))
 }
 
 /// The receipts of the notes about the calls of a turn, newest first.
-fn about_calls<'r>(receipts: &'r [Receipt], question: &str) -> impl Iterator<Item = &'r Receipt> {
-    let words = Receipt::first_words_of(question);
+fn about_calls<'r>(receipts: &'r [Receipt], words: &str) -> impl Iterator<Item = &'r Receipt> {
     let of_turn = receipts.iter().filter(move |receipt| receipt.first_words == words);
     of_turn.take_while(|receipt| receipt.is_about_call()).filter(|receipt| has_block(receipt))
 }
@@ -34,9 +32,9 @@ fn has_block(receipt: &Receipt) -> bool {
 }
 
 /// The ids of the records that the blocks of a turn carry, in full or as a line, with the words that called for them.
-pub(super) fn notes<'r>(receipts: &'r [Receipt], question: &'r str) -> Vec<(&'r str, String)> {
-    let of_question = injected(receipts, question).map(|receipt| (receipt, question.to_owned()));
-    let of_calls = about_calls(receipts, question).map(|receipt| {
+pub(super) fn notes<'r>(receipts: &'r [Receipt], question: &str, words: &str) -> Vec<(&'r str, String)> {
+    let of_question = injected(receipts, words).map(|receipt| (receipt, question.to_owned()));
+    let of_calls = about_calls(receipts, words).map(|receipt| {
         let call = receipt.reason.as_deref().unwrap_or_default();
         (receipt, format!("{question}\n{call}"))
     });
@@ -55,7 +53,7 @@ fn is_note(item: &ReceiptItem) -> bool {
 /// may still cite a file, so items that are unused so far stay unmarked.
 pub(super) fn marked(
     receipts: &[Receipt],
-    question: &str,
+    words: &str,
     (effects, notes): (&ToolEffects, &[ShownNote]),
     is_open: bool,
 ) -> Vec<Receipt> {
@@ -64,8 +62,8 @@ pub(super) fn marked(
         mark(&mut receipt, effects, is_open);
         receipt
     };
-    let of_question = injected(receipts, question).map(with_effects);
-    let mut of_turn: Vec<Receipt> = of_question.into_iter().chain(about_calls(receipts, question).cloned()).collect();
+    let of_question = injected(receipts, words).map(with_effects);
+    let mut of_turn: Vec<Receipt> = of_question.into_iter().chain(about_calls(receipts, words).cloned()).collect();
     for item in of_turn.iter_mut().flat_map(|receipt| &mut receipt.items).filter(|item| is_note(item)) {
         item.used = notes.iter().find(|note| note.id == item.source).map(|note| note.used).or(item.used);
     }
@@ -75,8 +73,7 @@ pub(super) fn marked(
 }
 
 /// Whether a turn carried texts of personal memory: its block, or, for the first turn, the text at the start of the session.
-pub(super) fn is_personal(receipts: &[Receipt], question: &str, is_first: bool) -> bool {
-    let words = Receipt::first_words_of(question);
+pub(super) fn is_personal(receipts: &[Receipt], words: &str, is_first: bool) -> bool {
     let of_turn = |receipt: &&Receipt| {
         let is_start = is_first && receipt.first_words.is_empty();
         receipt.first_words == words || is_start

@@ -15,6 +15,7 @@ mod journal;
 mod ledger;
 mod parsing;
 mod reader;
+mod recent;
 mod recorder;
 mod retention;
 mod salvage;

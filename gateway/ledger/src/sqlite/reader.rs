@@ -4,6 +4,7 @@
 //! after all of them were queued, and begins again if rows moved from the journal to the database. So every read sees
 //! all earlier writes. Reads never wait for writers.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
@@ -16,6 +17,7 @@ use super::connection::{Open, database_error};
 use super::database::Database;
 use super::direct::DirectReader;
 use super::journal::Journal;
+use super::recent::RecentReceipts;
 use super::worker::Worker;
 use super::{Entry, Receipt, StoreError, TurnKey, ledger, parse_receipt};
 
@@ -42,7 +44,7 @@ impl Reader {
             database: Arc::clone(&database),
             journal,
             direct: Arc::clone(&direct),
-            connection: None,
+            open: None,
             generation: 0,
         };
         let worker = Worker::start(supervisor, "ledger-reader", move |jobs| thread.run(jobs))?;
@@ -79,6 +81,17 @@ impl Reader {
         self.run(|thread| thread.read(read)).await
     }
 
+    /// The receipts of a conversation among the newest `among`, newest first.
+    pub(super) async fn receipts_of(&self, conversation: &str, among: usize) -> Result<Vec<Receipt>, StoreError> {
+        let conversation = conversation.to_owned();
+        let bodies = self.run(move |thread| {
+            thread.read_open(|OpenToRead { connection, recent }| {
+                recent.borrow_mut().of(&connection.connection, &conversation, among)
+            })
+        });
+        bodies.await?.iter().map(|(id, body)| parse_receipt(id, body)).collect()
+    }
+
     /// The receipts of a statement that selects ids and bodies.
     pub(super) async fn receipts(
         &self,
@@ -96,12 +109,18 @@ impl Reader {
     }
 }
 
+/// An open connection, and what is known of its file.
+struct OpenToRead {
+    connection: Open,
+    recent: RefCell<RecentReceipts>,
+}
+
 /// The state of the thread.
 pub(super) struct ReaderThread {
     pub(super) database: Arc<Database>,
     journal: Arc<Mutex<Journal>>,
     direct: Arc<DirectReader>,
-    connection: Option<Open>,
+    open: Option<OpenToRead>,
     /// The journal's generation when the transaction began.
     generation: u64,
 }
@@ -132,33 +151,39 @@ impl ReaderThread {
 
     /// Reads from the database, in the transaction that waiting reads share.
     pub(super) fn read<T>(&mut self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        self.read_open(|open| read(&open.connection.connection))
+    }
+
+    fn read_open<T>(&mut self, read: impl FnOnce(&OpenToRead) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let database = Arc::clone(&self.database);
         let open = self.open()?;
-        let begun = if open.connection.is_autocommit() { open.connection.execute_batch("BEGIN") } else { Ok(()) };
-        let result = begun.and_then(|()| read(&open.connection));
+        let Open { connection, file } = &open.connection;
+        let begun = if connection.is_autocommit() { connection.execute_batch("BEGIN") } else { Ok(()) };
+        let result = begun.and_then(|()| read(open));
         match &result {
             Ok(_) => database.note_success(false),
-            Err(error) => database.note_failure(Some(open.file), false, error),
+            Err(error) => database.note_failure(Some(*file), false, error),
         }
         result.map_err(|error| database_error(&database.path, &error))
     }
 
     fn end_transaction(&mut self) {
-        let ended = match &self.connection {
-            Some(open) if !open.connection.is_autocommit() => open.connection.execute_batch("ROLLBACK"),
+        let connection = self.open.as_ref().map(|open| &open.connection.connection);
+        let ended = match connection {
+            Some(connection) if !connection.is_autocommit() => connection.execute_batch("ROLLBACK"),
             _ => Ok(()),
         };
         if ended.is_err() {
-            self.connection = None;
+            self.open = None;
         }
     }
 
     /// A connection to the file in use. If the file was removed, only a connection that is already open can be used.
-    fn open(&mut self) -> Result<&Open, StoreError> {
+    fn open(&mut self) -> Result<&OpenToRead, StoreError> {
         let in_place = self.database.check_path();
         let file = self.database.file();
-        self.connection.take_if(|open| open.file != file);
-        match &mut self.connection {
+        self.open.take_if(|open| open.connection.file != file);
+        match &mut self.open {
             Some(open) => Ok(open),
             none => {
                 in_place?;
@@ -166,7 +191,7 @@ impl ReaderThread {
                     self.database.note_failure(None, false, &error);
                     database_error(&self.database.path, &error)
                 })?;
-                Ok(none.insert(opened))
+                Ok(none.insert(OpenToRead { connection: opened, recent: RefCell::default() }))
             }
         }
     }

@@ -197,14 +197,9 @@ impl Store for SqliteStore {
     }
 
     async fn receipts_of(&self, conversation: &str, among: usize) -> Result<Vec<Receipt>, StoreError> {
-        // Finding the name in the text is faster than parsing every receipt.
-        let select = "SELECT id, body FROM (SELECT seq, id, body FROM receipts ORDER BY seq DESC LIMIT ?2)
-             WHERE instr(body, ?1) > 0 ORDER BY seq DESC";
-        let name = serde_json::Value::from(conversation).to_string();
         // Read before the database, so that a receipt written in between is found twice rather than not at all.
         let mut receipts = self.writer.unwritten_receipts_of(conversation);
-        receipts.extend(self.reader.receipts(select, (name, limit_of(among))).await?);
-        receipts.retain(|receipt| receipt.conversation() == Some(conversation));
+        receipts.extend(self.reader.receipts_of(conversation, among).await?);
         // Stable, so that the newest with an id stays.
         receipts.sort_by(|one, other| other.id.cmp(&one.id));
         receipts.dedup_by(|other, one| other.id == one.id);
