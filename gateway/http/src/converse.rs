@@ -44,54 +44,38 @@ pub(super) async fn converse(worker: Worker, format: WireFormat, mut parts: Part
         Ok(received) => received,
         Err(refusal) => return refusal,
     };
-    let incoming = Incoming {
+    let incoming = Arc::new(Incoming {
         learned: worker.app.learner.new_answer(),
         worker,
         settings,
         caller,
         format,
-        parts,
+        parts: Arc::new(parts),
         uncounted,
         id: ulid::Ulid::generate().to_string(),
         started: Instant::now(),
-    };
+    });
     let (progress, mut receiver) = ProgressSender::new();
-    let mut preparing = {
-        let (incoming, body) = (incoming.clone(), body.clone());
-        async move { prepare_anywhere(&incoming, body, progress).await }.boxed()
-    };
-    // Only an exploring model reports progress, and it takes long enough to be worth a stream.
-    let explores = tokio::select! {
+    let mut preparing = prepare_anywhere(Arc::clone(&incoming), body.clone(), progress).boxed();
+    let prepared = tokio::select! {
         biased;
-        prepared = &mut preparing => return incoming.answer(prepared, active).await,
-        begun = receiver.next() => begun.is_some() && incoming.wants_stream(&body).await,
-    };
-    let line = if explores {
-        tokio::select! {
-            biased;
-            prepared = &mut preparing => return incoming.answer(prepared, active).await,
-            line = receiver.next() => line,
-            // The model is silent: an empty line makes the stream begin, which then sends keep-alives.
-            () = tokio::time::sleep(incoming.settings.config.limits.keep_alive) => Some(String::new()),
+        prepared = &mut preparing => prepared,
+        line = incoming.first_line(&body, &mut receiver) => {
+            return incoming.stream_progress(preparing, active, (line, receiver));
         }
-    } else {
-        None
     };
-    if let Some(line) = line {
-        return incoming.stream_progress(preparing, active, (line, receiver));
-    }
-    let prepared = preparing.await;
-    incoming.answer(prepared, active).await
+    drop(preparing);
+    // A future that is moved is copied as a whole, so large ones are boxed where they are made.
+    incoming.answer(prepared, active).boxed().await
 }
 
 /// A received request with its settings and caller.
-#[derive(Clone)]
 struct Incoming {
     worker: Worker,
     settings: Arc<Settings>,
     caller: Caller,
     format: WireFormat,
-    parts: Parts,
+    parts: Arc<Parts>,
     /// The body for the learner.
     uncounted: Bytes,
     learned: Arc<ObservedAnswer>,
@@ -102,6 +86,20 @@ struct Incoming {
 type Prepared = Result<(Route, Receipt), Refusal>;
 
 impl Incoming {
+    /// The line with which a stream begins while a model explores; it is not ready without one. Only an exploring model reports
+    /// progress, and it takes long enough to be worth a stream. While the model is silent, an empty line makes the stream begin,
+    /// which then sends keep-alives.
+    async fn first_line(&self, body: &Bytes, progress: &mut ProgressReceiver) -> String {
+        if progress.next().await.is_none() || !self.wants_stream(body).await {
+            return std::future::pending().await;
+        }
+        match tokio::time::timeout(self.settings.config.limits.keep_alive, progress.next()).await {
+            Ok(Some(line)) => line,
+            Ok(None) => std::future::pending().await,
+            Err(_) => String::new(),
+        }
+    }
+
     async fn wants_stream(&self, body: &Bytes) -> bool {
         let (format, length, body) = (self.format, body.len(), body.clone());
         let work = async move { Prompt::parse(format, &body).is_ok_and(|prompt| prompt.stream()) };
@@ -126,7 +124,7 @@ impl Incoming {
     fn exchange(&self, ready: PreparedRequest) -> Exchange {
         Exchange {
             worker: self.worker.clone(),
-            parts: self.parts.clone(),
+            parts: Arc::clone(&self.parts),
             format: self.format,
             body: ready.body,
             insertions: ready.insertions,
@@ -141,7 +139,7 @@ impl Incoming {
     }
 
     /// Answers a prepared request.
-    async fn answer(self, prepared: Prepared, active: Active) -> Response<Body> {
+    async fn answer(self: Arc<Self>, prepared: Prepared, active: Active) -> Response<Body> {
         let (route, receipt) = match prepared {
             Ok(prepared) => prepared,
             Err(refusal) => return refusal.response(&self.worker, &Client::of(&self.parts), self.format),
@@ -164,7 +162,7 @@ impl Incoming {
 
     /// Begins a stream that shows the progress of an exploration. Later errors are events of the stream.
     fn stream_progress(
-        self,
+        self: Arc<Self>,
         preparing: BoxFuture<'static, Prepared>,
         active: Active,
         (line, receiver): (String, ProgressReceiver),
@@ -295,10 +293,9 @@ impl From<Forbidden> for Refusal {
 }
 
 /// Prepares a request, on another thread if its body is large.
-async fn prepare_anywhere(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> Prepared {
-    let (incoming, length) = (incoming.clone(), body.len());
-    let shared = Arc::clone(&incoming.worker.shared);
-    let preparing = async move { prepare(&incoming, body, progress).await };
+async fn prepare_anywhere(incoming: Arc<Incoming>, body: Bytes, progress: ProgressSender) -> Prepared {
+    let (shared, length) = (Arc::clone(&incoming.worker.shared), body.len());
+    let preparing = async move { prepare(&incoming, body, progress).await }.boxed();
     let prepared = shared.large.run(length, preparing).await;
     prepared.unwrap_or_else(|error| Err(panicked(&error).into()))
 }

@@ -31,8 +31,9 @@ pub(super) async fn count_tokens(worker: Worker, format: WireFormat, request: Re
         Ok(received) => received.body,
         Err(refusal) => return refusal,
     };
+    let parts = Arc::new(parts);
     let planned = {
-        let (worker, parts, body) = (worker.clone(), parts.clone(), body.clone());
+        let (worker, parts, body) = (worker.clone(), Arc::clone(&parts), body.clone());
         let shared = Arc::clone(&worker.shared);
         let length = body.len();
         let planning = async move { plan(&worker, &settings, format, &parts, &body).await };

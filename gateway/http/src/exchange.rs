@@ -38,7 +38,7 @@ pub(super) struct Exchange {
     /// The worker with its connections to backends.
     pub worker: Worker,
     /// The client's request head.
-    pub parts: Parts,
+    pub parts: Arc<Parts>,
     /// The client's wire format.
     pub format: WireFormat,
     /// The client's body.

@@ -96,7 +96,7 @@ pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> 
     let reads = CHECKED_PATHS.contains(&parts.uri.path());
     let exchange = Exchange {
         worker: worker.clone(),
-        parts,
+        parts: Arc::new(parts),
         format,
         body: body.clone(),
         insertions,
