@@ -5,7 +5,7 @@
 
 use serde::de::IgnoredAny;
 
-use super::sse::{BYTE_ORDER_MARK, SseParser};
+use super::sse::{BYTE_ORDER_MARK, SseParser, plain};
 use crate::error::{ErrorKind, Failure};
 use crate::{Element, Members, failure};
 
@@ -94,6 +94,12 @@ impl OpeningReader {
     }
 
     fn events(&mut self) -> Option<Opening> {
+        if self.parsed == 0
+            && let Some(end) = memchr::memmem::find(&self.bytes, b"\n\n")
+            && let Some((name, data)) = plain(&self.bytes[..end + 2])
+        {
+            return Some(Opening { form: BodyForm::Events, failure: error_in(name, data) });
+        }
         let mut first = None;
         let new = &self.bytes[self.parsed..];
         let read = self.parser.push(new, |name, data| _ = first.get_or_insert_with(|| error_in(name, data)));

@@ -186,7 +186,7 @@ fn emit(lines: &[u8], take: &mut impl FnMut(&str, &str)) -> Result<(), SseError>
 /// Returns the name and the data of an event that is at most one name and one line of data, as nearly all events are.
 /// Such an event needs neither parser state nor a copy. With a few bytes of text per event, these are most of the cost
 /// of parsing.
-fn plain(event: &[u8]) -> Option<(&str, &str)> {
+pub(super) fn plain(event: &[u8]) -> Option<(&str, &str)> {
     let event = event.strip_suffix(b"\n\n").and_then(|event| std::str::from_utf8(event).ok())?;
     let (name, data) = match event.strip_prefix("event: ") {
         Some(named) => named.split_once('\n')?,
