@@ -45,9 +45,14 @@ pub fn find_receipt(store: &dyn Store, part: &str) -> Result<Receipt, ReceiptErr
     }
 }
 
-/// The latest receipts of a session, or of a conversation without one, newest first.
-pub(super) async fn receipts_of(store: &dyn Store, name: &str) -> Result<Vec<Receipt>, StoreError> {
-    store.receipts_of(&redact(name), OF_SESSION).await
+/// The latest receipts of a session, or of a conversation without one, newest first: all, or those about a question with these
+/// first words.
+pub(super) async fn receipts_of(
+    store: &dyn Store,
+    name: &str,
+    about: Option<&str>,
+) -> Result<Vec<Receipt>, StoreError> {
+    store.receipts_of(&redact(name), OF_SESSION, about).await
 }
 
 /// The latest receipts, newest first.

@@ -397,7 +397,7 @@ async fn restore_place(
     candidates: &[Candidate],
 ) {
     let Some(store) = &app.store else { return };
-    let receipts = store.receipts_of(name, RECENT_RECEIPTS).await.unwrap_or_default();
+    let receipts = store.receipts_of(name, RECENT_RECEIPTS, None).await.unwrap_or_default();
     let is_answered = |earlier: &&Receipt| {
         earlier.key == receipt.key
             && earlier.model == receipt.model

@@ -67,8 +67,13 @@ pub trait Store: Send + Sync {
     async fn receipts(&self, limit: usize) -> Result<Vec<Receipt>, StoreError>;
 
     /// The receipts of a conversation, by [`Receipt::conversation`]: those that are not written yet, and those among the
-    /// newest `among` of all that are. The newest by id come first.
-    async fn receipts_of(&self, conversation: &str, among: usize) -> Result<Vec<Receipt>, StoreError>;
+    /// newest `among` of all that are. The newest by id come first. `about`: only those with these first words, or without any.
+    async fn receipts_of(
+        &self,
+        conversation: &str,
+        among: usize,
+        about: Option<&str>,
+    ) -> Result<Vec<Receipt>, StoreError>;
 
     /// The newest `limit` receipts of a worktree whose [`Receipt::effect`] is known, newest first.
     async fn measured(&self, worktree: &str, limit: usize) -> Result<Vec<Receipt>, StoreError>;

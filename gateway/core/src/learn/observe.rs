@@ -102,6 +102,7 @@ impl ObservedRequest {
             name: &name,
             claimed: &identity.claimed_directories.now,
             store: receipts,
+            learned: (part == TurnsToLearn::Earlier).then(|| newest.saturating_sub(1)),
             receipts: OnceCell::new(),
             lookup,
         };
@@ -179,7 +180,9 @@ struct ReadRequest<'a> {
     /// The directories that the client claims.
     claimed: &'a [String],
     store: Option<&'a dyn Receipts>,
-    /// The receipts of the conversation, read when they are first asked for; `None` if they cannot be read.
+    /// The turn that is learned from, if it is only one.
+    learned: Option<usize>,
+    /// The receipts of what is learned from, read when they are first asked for; `None` if they cannot be read.
     receipts: OnceCell<Option<Vec<Receipt>>>,
     /// The deadline for finding a question's terms.
     lookup: Instant,
@@ -268,7 +271,8 @@ impl ReadRequest<'_> {
             let Some(store) = self.store else {
                 return Some(Vec::new());
             };
-            let receipts = usage::receipts_of(store, self.name);
+            let about = self.learned.map(|at| self.first_words(at));
+            let receipts = usage::receipts_of(store, self.name, about);
             receipts.inspect_err(|error| tracing::debug!(%error, "the receipts of the conversation are not read")).ok()
         };
         self.receipts.get_or_init(read).as_deref()

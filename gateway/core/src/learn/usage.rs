@@ -7,12 +7,12 @@ use muninn_session::ToolEffects;
 use muninn_team::learn::ShownNote;
 use muninn_text::model::block_on;
 
-/// The receipts of a conversation, newest first.
+/// The receipts of a conversation, or of a turn of it, newest first.
 ///
 /// # Errors
 /// [`StoreError`] where receipts cannot be read.
-pub(super) fn receipts_of(store: &dyn Store, name: &str) -> Result<Vec<Receipt>, StoreError> {
-    block_on(crate::receipts::receipts_of(store, name))
+pub(super) fn receipts_of(store: &dyn Store, name: &str, about: Option<&str>) -> Result<Vec<Receipt>, StoreError> {
+    block_on(crate::receipts::receipts_of(store, name, about))
 }
 
 /// The receipt of the block of a turn. `words` are the first words of its question, by [`Receipt::first_words_of`].

@@ -81,12 +81,17 @@ impl Reader {
         self.run(|thread| thread.read(read)).await
     }
 
-    /// The receipts of a conversation among the newest `among`, newest first.
-    pub(super) async fn receipts_of(&self, conversation: &str, among: usize) -> Result<Vec<Receipt>, StoreError> {
-        let conversation = conversation.to_owned();
+    /// See [`Store::receipts_of`](super::super::store::Store::receipts_of).
+    pub(super) async fn receipts_of(
+        &self,
+        conversation: &str,
+        among: usize,
+        about: Option<&str>,
+    ) -> Result<Vec<Receipt>, StoreError> {
+        let (conversation, about) = (conversation.to_owned(), about.map(str::to_owned));
         let bodies = self.run(move |thread| {
             thread.read_open(|OpenToRead { connection, recent }| {
-                recent.borrow_mut().of(&connection.connection, &conversation, among)
+                recent.borrow_mut().of(&connection.connection, (&conversation, about.as_deref()), among)
             })
         });
         bodies.await?.iter().map(|(id, body)| parse_receipt(id, body)).collect()

@@ -196,10 +196,15 @@ impl Store for SqliteStore {
         self.reader.receipts("SELECT id, body FROM receipts ORDER BY seq DESC LIMIT ?1", (limit_of(limit),)).await
     }
 
-    async fn receipts_of(&self, conversation: &str, among: usize) -> Result<Vec<Receipt>, StoreError> {
+    async fn receipts_of(
+        &self,
+        conversation: &str,
+        among: usize,
+        about: Option<&str>,
+    ) -> Result<Vec<Receipt>, StoreError> {
         // Read before the database, so that a receipt written in between is found twice rather than not at all.
-        let mut receipts = self.writer.unwritten_receipts_of(conversation);
-        receipts.extend(self.reader.receipts_of(conversation, among).await?);
+        let mut receipts = self.writer.unwritten_receipts_of(conversation, about);
+        receipts.extend(self.reader.receipts_of(conversation, among, about).await?);
         // Stable, so that the newest with an id stays.
         receipts.sort_by(|one, other| other.id.cmp(&one.id));
         receipts.dedup_by(|other, one| other.id == one.id);

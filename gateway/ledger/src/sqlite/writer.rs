@@ -18,6 +18,7 @@ use super::connection::{Open, busy};
 use super::database::{Database, is_busy, is_damage};
 use super::journal::Journal;
 use super::ledger::{insert, note_use};
+use super::recent::is_about;
 use super::retention::{self, Bounds};
 use super::usage::PendingUsage;
 use super::worker::Worker;
@@ -106,10 +107,14 @@ impl Writer {
     }
 
     /// The receipts of a conversation that are not written yet, newest first.
-    pub(super) fn unwritten_receipts_of(&self, conversation: &str) -> Vec<Receipt> {
+    pub(super) fn unwritten_receipts_of(&self, conversation: &str, about: Option<&str>) -> Vec<Receipt> {
         let noted = self.noted.lock();
         let unwritten = noted.iter().rev().filter_map(Weak::upgrade);
-        unwritten.filter(|receipt| receipt.conversation() == Some(conversation)).map(Arc::unwrap_or_clone).collect()
+        let is_asked = |receipt: &Arc<Receipt>| {
+            let is_about = about.is_none_or(|about| is_about(&receipt.first_words, about));
+            receipt.conversation() == Some(conversation) && is_about
+        };
+        unwritten.filter(is_asked).map(Arc::unwrap_or_clone).collect()
     }
 
     pub(super) fn uses(&self, uses: Vec<Use>) {

@@ -232,8 +232,13 @@ impl Store for Slow {
         self.inner.receipts(limit).await
     }
 
-    async fn receipts_of(&self, conversation: &str, among: usize) -> Result<Vec<Receipt>, StoreError> {
-        self.inner.receipts_of(conversation, among).await
+    async fn receipts_of(
+        &self,
+        conversation: &str,
+        among: usize,
+        about: Option<&str>,
+    ) -> Result<Vec<Receipt>, StoreError> {
+        self.inner.receipts_of(conversation, among, about).await
     }
 
     async fn measured(&self, worktree: &str, limit: usize) -> Result<Vec<Receipt>, StoreError> {
