@@ -30,6 +30,7 @@ mod git_metadata;
 mod git_program;
 mod globs;
 mod grep;
+mod hashed;
 pub mod history;
 mod lines;
 mod list;

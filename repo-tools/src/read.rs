@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use muninn_base::{Links, PathError, RelPath, open_regular, read_at_most, utf16};
 
 use crate::blob::BlobId;
+use crate::hashed;
 use crate::secret::is_secret;
 use crate::worktree::Worktree;
 
@@ -93,7 +94,7 @@ pub fn read_text(worktree: &Worktree, path: &RelPath, cap: u64) -> Result<FileTe
     if wide.is_none() && memchr::memchr(0, &bytes[..bytes.len().min(BINARY_WINDOW)]).is_some() {
         return Err(binary());
     }
-    let blob = worktree.blob_id(&bytes).ok_or_else(binary)?;
+    let blob = hashed::blob_id(worktree, &bytes, &metadata).ok_or_else(binary)?;
     let text = wide.unwrap_or_else(|| decode(bytes));
     Ok(FileText { text, blob, size, modified: metadata.modified().unwrap_or(UNIX_EPOCH) })
 }

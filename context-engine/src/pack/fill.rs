@@ -5,6 +5,7 @@ use muninn_index::{Snapshot, Span, digest, language};
 use muninn_repo_tools::read_text;
 use muninn_text::lexical::{DocId, Tokenizer};
 use muninn_text::redact;
+use muninn_text::redact::redact_file;
 
 use super::packer::{DeadlineExceeded, FileContent, PackFile, Packed, Packer, Pick};
 use crate::cost::measure;
@@ -212,7 +213,7 @@ impl Packer<'_> {
         let text = FileContent {
             path: known.path.clone(),
             blob: file.blob.to_string(),
-            text: redact(&file.text).into_owned(),
+            text: redact_file(&file.text).into_owned(),
         };
         let picks = if file.blob == known.blob {
             let mut picks: Vec<Pick> = candidate

@@ -221,8 +221,7 @@ impl AnswerBody {
                     Some(Ok(bytes)) => {
                         watch.push(&bytes);
                         let events = aligner.push(bytes);
-                        ending.push(&events);
-                        let is_event = !aligner.is_between_events() || EndWatch::has_event(&events);
+                        let is_event = ending.push(&events) || !aligner.is_between_events();
                         *silent_bytes = if is_event { 0 } else { *silent_bytes + events.len() };
                         if *silent_bytes > MAX_SILENT_BYTES {
                             let broke = || broken_off(self.format, self.first_byte.is_some(), SILENT).into_bytes();

@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::routing::{any, get, post};
+use futures_util::FutureExt;
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use muninn_backend::access::{Caller, Door};
 use muninn_backend::metrics::CONTENT_TYPE;
@@ -81,7 +82,7 @@ async fn conversation(worker: Worker, format: WireFormat, request: Request) -> R
         return forward(worker, request).await;
     }
     let (parts, body) = request.into_parts();
-    converse(worker, format, parts, body).await
+    converse(worker, format, parts, body).boxed().await
 }
 
 async fn root() -> &'static str {

@@ -3,10 +3,16 @@
 //! If a connection breaks after the last event, nothing is missing. Some backends mark the end of an answer only by
 //! closing the connection. Then the last event distinguishes an end from a break.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 
 use super::WireFormat;
+
+static FINISH_REASON: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"finish_reason\":"));
+static MESSAGE_STOP: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"message_stop\""));
+static RESPONSE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"response."));
 
 /// Watches the events of one stream for the last one. Quotes inside a text are escaped, so a name with its quotes is
 /// never part of a text.
@@ -25,23 +31,33 @@ impl EndWatch {
         EndWatch { format, last: false, finished: false }
     }
 
-    /// Reads the next bytes, which begin at the start of a line.
-    pub fn push(&mut self, events: &[u8]) {
-        let has = |name: &str| memmem::find(events, name.as_bytes()).is_some();
-        self.last |= match self.format {
-            WireFormat::Chat => at_line_start(events, b"data: [DONE]") || at_line_start(events, b"data:[DONE]"),
-            WireFormat::Messages => has("\"message_stop\"") || at_line_start(events, b"event: error"),
-            WireFormat::Responses => {
-                has("\"response.completed\"") || has("\"response.incomplete\"") || has("\"response.failed\"")
+    /// Reads the next bytes, which begin at the start of a line. Returns whether they contain an event: comments are none.
+    pub fn push(&mut self, events: &[u8]) -> bool {
+        let mut has_event = false;
+        let mut start = 0;
+        for end in memchr::memchr2_iter(b'\n', b'\r', events).chain([events.len()]) {
+            let line = &events[start..end];
+            start = end + 1;
+            if let Some(data) = line.strip_prefix(b"data:") {
+                has_event = true;
+                self.last |= self.format == WireFormat::Chat && data.trim_ascii_start().starts_with(b"[DONE]");
             }
-        };
-        self.finished |=
-            self.format == WireFormat::Chat && (has("\"finish_reason\":\"") || has("\"finish_reason\": \""));
-    }
-
-    /// Whether these bytes, which begin at the start of a line, contain an event. Comments are not events.
-    pub fn has_event(events: &[u8]) -> bool {
-        at_line_start(events, b"data:")
+            self.last |= self.format == WireFormat::Messages && line.starts_with(b"event: error");
+        }
+        match self.format {
+            WireFormat::Chat => {
+                let mut reasons =
+                    FINISH_REASON.find_iter(events).map(|at| &events[at + FINISH_REASON.needle().len()..]);
+                self.finished |= reasons.any(|value| value.trim_ascii_start().starts_with(b"\""));
+            }
+            WireFormat::Messages => self.last |= MESSAGE_STOP.find(events).is_some(),
+            WireFormat::Responses => {
+                let mut names = RESPONSE.find_iter(events).map(|at| &events[at + RESPONSE.needle().len()..]);
+                let last: [&[u8]; 3] = [b"completed\"", b"incomplete\"", b"failed\""];
+                self.last |= names.any(|name| last.iter().any(|last| name.starts_with(last)));
+            }
+        }
+        has_event
     }
 
     /// Whether the last event has arrived.
@@ -64,10 +80,6 @@ impl EndWatch {
         }
         (self.last || self.finished).then_some(end)
     }
-}
-
-fn at_line_start(events: &[u8], mark: &[u8]) -> bool {
-    memmem::find_iter(events, mark).any(|at| at == 0 || matches!(events[at - 1], b'\n' | b'\r'))
 }
 
 /// Whether `rest` is an event that lacks only its empty line.

@@ -3,12 +3,16 @@
 //! In all three formats usage is an object with the key `usage`, in whole answers and in events. Quotes inside a string
 //! are escaped, so the key with its quotes and colon is never part of a text.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use serde::Deserialize;
 
 use super::convert::answer::Usage;
 
 /// The key of usage objects.
 const KEY: &[u8] = b"\"usage\":";
+static FIND_KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(KEY));
 /// The longest usage object in bytes. Longer ones are skipped.
 const LONGEST: usize = 16 << 10;
 
@@ -41,7 +45,7 @@ impl UsageWatch {
 
     /// Reads the usage objects in `bytes`. Returns the end that may be the beginning of another one.
     fn scan<'b>(&mut self, mut bytes: &'b [u8]) -> &'b [u8] {
-        while let Some(at) = memchr::memmem::find(bytes, KEY) {
+        while let Some(at) = FIND_KEY.find(bytes) {
             let rest = &bytes[at + KEY.len()..];
             let mut objects = serde_json::Deserializer::from_slice(rest).into_iter::<UsageValue>();
             match objects.next() {
@@ -52,7 +56,8 @@ impl UsageWatch {
             }
             bytes = rest;
         }
-        &bytes[bytes.len() - (KEY.len() - 1).min(bytes.len())..]
+        let begun = (1..KEY.len()).rev().find(|length| bytes.ends_with(&KEY[..*length]));
+        &bytes[bytes.len() - begun.unwrap_or_default()..]
     }
 }
 

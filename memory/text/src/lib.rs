@@ -20,6 +20,7 @@ pub mod background;
 pub mod embed;
 pub mod fnv;
 pub mod hits;
+mod known;
 pub mod lexical;
 pub mod markdown;
 pub mod model;

@@ -3,8 +3,23 @@
 //! A budget needs a count that is right for any model within a few percent. Other encodings (o200k, Claude's) differ by
 //! about as much as prose differs from code. The tables stay in memory, and these are the smaller of tiktoken's tables.
 
+use crate::known::KnownTexts;
+
+/// The length from which a text is worth a hash, in bytes.
+const LONG: usize = 128;
+
+/// The counts of long texts.
+static COUNTS: KnownTexts<u32> = KnownTexts::new();
+
 /// Number of tokens of a text. Special tokens count as plain text.
 pub fn count(text: &str) -> u32 {
+    if text.len() < LONG {
+        return counted(text);
+    }
+    COUNTS.get(text, || Some(counted(text))).unwrap_or_default()
+}
+
+fn counted(text: &str) -> u32 {
     u32::try_from(tiktoken_rs::cl100k_base_singleton().encode_ordinary(text).len()).unwrap_or(u32::MAX)
 }
 

@@ -81,33 +81,24 @@ pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry
     if let Some(existing) = rows(transaction, key)?.into_iter().rev().find(is_same_conversation) {
         return Ok(existing);
     }
-    transaction
-        .prepare_cached(
-            "INSERT INTO ledger (id, key, session, block, tokens, before, created_ms, used_ms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
-        )?
-        .execute(params![
-            unused(transaction, new.id)?,
-            key.as_bytes(),
-            new.session,
-            new.block,
-            new.tokens,
-            text(&new.before()),
-            new.now_ms
-        ])?;
+    // Plain inserts: SQLite keeps a journal of its own for each statement that selects what it inserts.
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO ledger (id, key, session, block, tokens, before, created_ms, used_ms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
+    )?;
+    let id = unused(transaction, new.id)?;
+    let (session, now_ms) = (&new.session, new.now_ms);
+    insert.execute(params![id, key.as_bytes(), session, new.block, new.tokens, text(&new.before()), now_ms])?;
     let id = transaction.last_insert_rowid();
     for used in &new.before {
-        note_use(transaction, used, new.now_ms)?;
+        note_use(transaction, used, now_ms)?;
     }
+    let mut find = transaction.prepare_cached("SELECT 1 FROM ledger WHERE key = ?1 AND session IS ?2")?;
     for (absent, id, before) in new.absent() {
-        let id = unused(transaction, id)?;
-        transaction
-            .prepare_cached(
-                "INSERT INTO ledger (id, key, session, block, tokens, before, created_ms, used_ms)
-                 SELECT ?5, ?1, ?2, NULL, 0, ?4, ?3, ?3
-                 WHERE NOT EXISTS (SELECT 1 FROM ledger WHERE key = ?1 AND session IS ?2)",
-            )?
-            .execute(params![absent.as_bytes(), new.session, new.now_ms, text(before), id])?;
+        if !find.exists(params![absent.as_bytes(), session])? {
+            let id = unused(transaction, id)?;
+            insert.execute(params![id, absent.as_bytes(), session, None::<&str>, 0, text(before), now_ms])?;
+        }
     }
     Ok(new.row(EntryId(id)))
 }

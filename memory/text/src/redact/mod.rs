@@ -19,5 +19,5 @@ mod value;
 
 pub(super) use scanner::Scanner;
 pub use secret::Secret;
-pub use secrets::{redact, secrets, without_secrets};
+pub use secrets::{redact, redact_file, secrets, without_secrets};
 pub(crate) use value::is_wordy;

@@ -8,6 +8,7 @@ use super::prose::secret_after;
 use super::scanner::{Candidate, LiteralSearch, Scanner};
 use super::secret::Secret;
 use super::shapes::Rule;
+use crate::known::KnownTexts;
 
 /// Redaction can join text into a new match; maximum number of passes.
 const ROUNDS: usize = 4;
@@ -25,6 +26,20 @@ pub fn redact(text: &str) -> Cow<'_, str> {
         text = Cow::Owned(cut(&text, &secrets, |secret| format!("[redacted:{}]", secret.kind)));
     }
     text
+}
+
+/// The same for the text of a file, which is redacted again and again: one without secrets is remembered.
+pub fn redact_file(text: &str) -> Cow<'_, str> {
+    static CLEAN: KnownTexts<()> = KnownTexts::new();
+    let mut redacted = None;
+    CLEAN.get(text, || match redact(text) {
+        Cow::Borrowed(_) => Some(()),
+        Cow::Owned(text) => {
+            redacted = Some(text);
+            None
+        }
+    });
+    redacted.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// The text with a blank for every secret, for what is only searched for: the words of `[redacted:KIND]` are not the user's.
