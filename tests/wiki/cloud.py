@@ -27,7 +27,7 @@ TABLE = (MEMORY / "text" / "src" / "background.bin").read_bytes()
 (TERMS,) = struct.unpack_from("<I", TABLE, 8)
 SHARE_IN_PROSE = dict(zip(struct.unpack_from(f"<{TERMS}I", TABLE, 12), TABLE[12 + 6 * TERMS:12 + 7 * TERMS]))
 # The share of other repositories' files of prose from which a word is common.
-COMMON = 0.1
+COMMON = 0.2
 STEM = snowballstemmer.stemmer("english").stemWord
 LANGUAGES = {name: set((WORDS / f"{name}.txt").read_text().split()) for name in ("english", "german", "french", "spanish")}
 SIZE = 50

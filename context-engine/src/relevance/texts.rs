@@ -128,7 +128,19 @@ fn lines_of(text: &str, (first, last): (u32, u32)) -> &str {
 
 /// Returns the first characters of some lines, each with a line end.
 fn head(lines: &str, chars: usize) -> String {
-    lines.lines().flat_map(|line| line.chars().chain(['\n'])).take(chars).collect()
+    let (mut head, mut left) = (String::new(), chars);
+    for line in lines.lines() {
+        let length = line.chars().count();
+        if length >= left {
+            let end = line.char_indices().nth(left).map_or(line.len(), |(at, _)| at);
+            head.push_str(&line[..end]);
+            break;
+        }
+        head.push_str(line);
+        head.push('\n');
+        left -= length + 1;
+    }
+    head
 }
 
 #[cfg(test)]
@@ -150,6 +162,11 @@ mod tests {
             assert_eq!(head(lines_of(text, lines), HEAD_CHARS), expected, "{lines:?}");
         }
         assert_eq!(head(lines_of("", (1, 1)), HEAD_CHARS), "");
+        for (chars, expected) in
+            [(0, ""), (1, "ä"), (2, "äb"), (3, "äb\n"), (4, "äb\n\n"), (6, "äb\n\ncd"), (9, "äb\n\ncd\n")]
+        {
+            assert_eq!(head("äb\r\n\ncd", chars), expected, "{chars}");
+        }
         assert_eq!(head(lines_of(&"x".repeat(1_000), (1, 1)), HEAD_CHARS).len(), HEAD_CHARS);
     }
 

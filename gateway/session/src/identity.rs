@@ -35,15 +35,18 @@ pub struct Identity<'a> {
     pub session: Option<String>,
     /// The subagent's id, or its kind if it has no id; `None` for the main agent.
     pub agent: Option<String>,
-    /// The number of human turns in the request's messages; 0 without any. After a compaction, or if the backend keeps the
-    /// history, the count starts again.
-    pub turn: u32,
     /// The directories that the request claims to work in.
     pub claimed_directories: ClaimedDirectories,
     prompt: &'a Prompt<'a>,
 }
 
 impl Identity<'_> {
+    /// The number of human turns in the request's messages; 0 without any. After a compaction, or if the backend keeps the
+    /// history, the count starts again. Computed on demand, because it reads all user messages.
+    pub fn turn(&self) -> u32 {
+        turn(self.prompt)
+    }
+
     /// The conversation's derived id, `None` without a human turn. Computed on demand, because it hashes the system text.
     pub fn derived(&self) -> Option<DerivedId> {
         DerivedId::of(self.prompt)
@@ -56,7 +59,6 @@ pub fn identify<'a>(headers: &HeaderMap, prompt: &'a Prompt<'a>) -> Identity<'a>
     Identity {
         agent: agent(headers, session.as_deref()),
         session,
-        turn: turn(prompt),
         claimed_directories: claimed_directories(headers, prompt),
         prompt,
     }

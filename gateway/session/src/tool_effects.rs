@@ -220,8 +220,9 @@ pub fn named_files(
     (root, claimed): (&Path, &[String]),
     is_there: &dyn Fn(&RelPath) -> bool,
 ) -> Vec<RelPath> {
-    let words = text.split(|c: char| c.is_whitespace() || "()[]{}<>\"'`,;*|\u{2014}".contains(c));
-    let like_paths = words.map(path_in).filter(|word| word.contains('.') || word.contains('/'));
+    let words = text.split(|c: char| c.is_whitespace() || is_around_paths(c));
+    let is_like_path = |word: &&str| memchr::memchr2(b'.', b'/', word.as_bytes()).is_some();
+    let like_paths = words.filter(is_like_path).map(path_in).filter(is_like_path);
     let mut files = Vec::new();
     for word in like_paths.take(MOST_WORDS) {
         if let Some(path) = named_file(word, (root, claimed), is_there) {
@@ -239,6 +240,10 @@ pub fn named_file(
 ) -> Option<RelPath> {
     let named = NamedFile { path: path.to_owned(), directory: None, file_use: FileUse::Mentioned };
     PathResolver { root, claimed }.resolve(&named).into_iter().find(is_there)
+}
+
+fn is_around_paths(c: char) -> bool {
+    matches!(c, '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '"' | '\'' | '`' | ',' | ';' | '*' | '|' | '\u{2014}')
 }
 
 /// The path in a word, without line numbers and punctuation.

@@ -34,7 +34,7 @@ impl Plan {
         let redacted = |id: &String| redact(id).into_owned();
         self.receipt.session = identity.session.as_ref().map(redacted);
         self.receipt.agent = identity.agent.as_ref().map(redacted);
-        self.receipt.turn = Some(identity.turn).filter(|turn| *turn > 0);
+        self.receipt.turn = Some(identity.turn()).filter(|turn| *turn > 0);
         if identity.session.is_none() {
             self.receipt.derived = identity.derived().map(|id| id.to_string());
         }

@@ -26,7 +26,9 @@ const STARTS: u128 = 1 << 46;
 
 /// What is in memory, and the file with the same.
 pub(super) struct Journal {
-    rows: HashMap<(TurnKey, Option<String>), NewEntry>,
+    rows: HashMap<RowOf, NewEntry>,
+    /// The rows that concern a key: its own, and those in whose [`NewEntry::absent`] it is.
+    concerning: HashMap<TurnKey, Vec<RowOf>>,
     /// What uses add to the rows of each key, with the times when they were noted, in milliseconds since the epoch.
     uses: HashMap<TurnKey, Vec<(Use, i64)>>,
     /// Number of times that contents moved to the database.
@@ -37,6 +39,9 @@ pub(super) struct Journal {
     directory: PathBuf,
     file: JournalFile,
 }
+
+/// The key and the session of a row.
+type RowOf = (TurnKey, Option<String>);
 
 struct JournalFile {
     path: PathBuf,
@@ -76,7 +81,8 @@ impl Journal {
         let file = JournalFile::create(directory)?;
         let directory = directory.to_owned();
         let next_id = -FEWEST_IDS - (ulid::Ulid::generate().random() % STARTS) as i64;
-        Ok(Journal { rows: HashMap::new(), uses: HashMap::new(), generation: 0, next_id, directory, file })
+        let (rows, concerning, uses) = Default::default();
+        Ok(Journal { rows, concerning, uses, generation: 0, next_id, directory, file })
     }
 
     /// Adds a row and the uses before it, and returns the row with its id. If the disk is full, it is kept in memory only.
@@ -84,7 +90,13 @@ impl Journal {
         entry.id = Some(EntryId(self.next_id));
         self.next_id += 1 + i64::try_from(entry.absent.len()).unwrap_or(i64::MAX);
         self.remember(&entry.before);
-        self.rows.insert((key, entry.session.clone()), entry.clone());
+        let row = (key, entry.session.clone());
+        self.remove_row(&row);
+        for (absent, ..) in entry.absent().filter(|(absent, ..)| *absent != key) {
+            self.concerning.entry(absent).or_default().push(row.clone());
+        }
+        self.concerning.entry(key).or_default().push(row.clone());
+        self.rows.insert(row, entry.clone());
         self.file.append(&Line::Row(key, entry.clone()));
         entry
     }
@@ -121,13 +133,25 @@ impl Journal {
             }
         }
         for (key, entry) in rows {
-            self.rows.remove(&(key, entry.session));
+            self.remove_row(&(key, entry.session));
         }
         let is_empty = self.rows.is_empty() && self.uses.is_empty();
         if is_empty && self.file.length > 0 {
             self.file.clear();
         } else if self.file.length > LONG {
             self.begin_anew();
+        }
+    }
+
+    fn remove_row(&mut self, row: &RowOf) {
+        let Some(entry) = self.rows.remove(row) else { return };
+        for key in entry.absent().map(|(absent, ..)| absent).chain([row.0]) {
+            if let Some(rows) = self.concerning.get_mut(&key) {
+                rows.retain(|other| other != row);
+                if rows.is_empty() {
+                    self.concerning.remove(&key);
+                }
+            }
         }
     }
 
@@ -150,12 +174,14 @@ impl Journal {
     /// What concerns the rows of these keys, including those of earlier turns in [`NewEntry::absent`].
     pub(super) fn find(&self, keys: &[TurnKey]) -> Noted {
         let mut found = Noted::default();
-        for ((key, _), entry) in &self.rows {
+        let concerning = keys.iter().filter_map(|key| self.concerning.get(key).map(|rows| (*key, rows)));
+        for (key, row) in concerning.flat_map(|(key, rows)| rows.iter().map(move |row| (key, row))) {
+            let Some(entry) = self.rows.get(row) else { continue };
             let Some(id) = entry.id else { continue };
-            if keys.contains(key) {
-                found.rows.push((*key, entry.row(id)));
+            if row.0 == key {
+                found.rows.push((key, entry.row(id)));
             }
-            for (absent, id, before) in entry.absent().filter(|(absent, ..)| keys.contains(absent)) {
+            for (absent, id, before) in entry.absent().filter(|(absent, ..)| *absent == key) {
                 let Some(id) = id else { continue };
                 let row = NewEntry { session: entry.session.clone(), now_ms: entry.now_ms, ..NewEntry::default() };
                 found.rows.push((absent, Entry { before: before.to_vec(), ..row.row(id) }));
@@ -292,7 +318,7 @@ mod tests {
         journal.note_row(TurnKey::for_test(1), entry("a"));
         assert_eq!(journal.find(&[TurnKey::for_test(1)]).rows.len(), 1);
         journal.remove(vec![(TurnKey::for_test(1), entry("a"))], &[]);
-        assert!(journal.find(&[TurnKey::for_test(1)]).rows.is_empty());
+        assert!(journal.find(&[TurnKey::for_test(1)]).rows.is_empty() && journal.concerning.is_empty());
         assert_eq!(std::fs::metadata(&journal.file.path).unwrap().len(), 0);
         drop(journal);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

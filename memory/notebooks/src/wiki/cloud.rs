@@ -15,7 +15,7 @@ use super::words::{StopWords, each_word};
 const THREADS: usize = 4;
 
 /// The share of other repositories' files of prose from which a word is common.
-const COMMON: f32 = 0.1;
+const COMMON: f32 = 0.2;
 
 /// A term and its number of occurrences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -182,7 +182,7 @@ fn digest_has_the_shape_of_the_specification() {
     assert_eq!(
         digest.markdown,
         "This wiki contains 4 pages across 2 areas. About:\n\
-         mind-map, mind-map mind-map, area mind-map, ui, mind-map web, web, web ui, area, foo area, foo\n\
+         mind-map, web, ui, web ui, area, area mind-map, foo, foo area, mind-map mind-map, mind-map web\n\
          \n## Areas\n- foo (2) — foo/index: \"Foo Area\"\n- bar (1)\n\
          \n## Recently active\n- foo/one\n- flat\n\
          \n`muninn wiki digest` shows the live version.\n"
