@@ -53,7 +53,7 @@ fn pages_links_and_the_digest_of_knowledge_are_shown() {
     let digest = env.stdout_of(&root, &["wiki", "digest"]);
     assert!(
         digest.starts_with(
-            "This wiki contains 3 pages across 1 area. About:\nmoney, invoices, money gone, gone, error, "
+            "This wiki contains 3 pages across 1 area. About:\nmoney, gone, invoices, money gone, never, retries\n"
         ),
         "{digest}"
     );
