@@ -86,7 +86,7 @@ pub(super) enum Source {
     Ready {
         /// The text that is not sent yet.
         text: String,
-        /// What is known of the answer.
+        /// Usage and losses of the answer.
         end: AnswerEnd,
     },
     /// The answer is over.

@@ -1,4 +1,4 @@
-//! What is known of an answer when it is over.
+//! The figures of an answer that is over.
 
 use std::time::Duration;
 

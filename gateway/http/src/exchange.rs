@@ -201,7 +201,7 @@ impl Exchange {
     ) -> (response::Parts, Source) {
         let (mut head, mut body) = response.into_parts();
         let framed = is_framed(&head);
-        // The client's connection is not the backend's: after an answer in HTTP/1.0 it would be closed.
+        // The version is that of the backend's connection. The client's has its own.
         head.version = Version::HTTP_11;
         headers::for_client(&mut head.headers);
         // Codex takes another model than it asked for as a sign of a flagged account.

@@ -1,4 +1,4 @@
-//! What was found out about texts before, by their hash: most texts of prompts recur.
+//! A cache of results about texts, by the hash of the text: most texts of prompts recur.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ impl<V: Copy> KnownTexts<V> {
         KnownTexts(Mutex::new(None))
     }
 
-    /// The value of a text: the known one, or that which `find` returns. What is not found is asked for again.
+    /// The value of a text: the cached one, or that which `find` returns. `None` is not cached.
     pub(crate) fn get(&self, text: &str, find: impl FnOnce() -> Option<V>) -> Option<V> {
         let hash = blake3::hash(text.as_bytes());
         let key = *hash.as_bytes().first_chunk::<16>()?;

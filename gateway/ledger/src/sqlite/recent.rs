@@ -64,7 +64,7 @@ impl RecentReceipts {
         let mut rows = select.query((self.newest, KEPT as i64))?;
         while let Some(row) = rows.next()? {
             self.newest = row.get(0)?;
-            // What is no receipt is found by whoever reads it.
+            // A damaged receipt has no conversation here; reading it whole reports the error.
             let named = serde_json::from_slice::<Named>(row.get_ref(1)?.as_bytes()?).unwrap_or_default();
             let Named { session, derived, first_words } = named;
             self.known.push_back(Known { seq: self.newest, conversation: session.or(derived), first_words });

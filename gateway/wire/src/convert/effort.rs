@@ -90,8 +90,8 @@ mod tests {
         names.map(Value::from).into_iter().chain([json!(0.7)]).collect()
     }
 
-    /// What arrives of each of [`efforts`], in their order. An effort with `!` is another one than the client sent, and is
-    /// named.
+    /// The effort that the backend gets for each of [`efforts`], in their order. `!` marks an effort that differs from the
+    /// client's, and is named.
     #[test]
     fn each_effort_arrives_or_is_named() {
         let others = "none !low low medium high !high !high !- !-";

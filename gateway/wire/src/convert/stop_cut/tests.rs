@@ -39,7 +39,7 @@ fn converter(from: WireFormat, to: WireFormat, stops: &[&str]) -> AnswerConverte
     AnswerConverter::new(from, to, AnswerContext { stops, ..context() })
 }
 
-/// What a client reads: thinking, text, the number of calls, the reason of the end and the tokens of the answer.
+/// The parts of an answer that a client reads: thinking, text, number of calls, stop reason, output tokens.
 fn seen(answer: &Answer) -> (String, String, usize, Option<Stop>, Option<u64>) {
     let joined = |kind: &BlockKind| {
         let blocks = answer.blocks.iter().filter(|block| block.kind == *kind);
