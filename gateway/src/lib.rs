@@ -7,3 +7,8 @@
 pub mod cli;
 
 pub use cli::run;
+
+/// Requests begin on one thread and end on another (receipts, learned requests), for which glibc's allocator takes locks that
+/// workers then wait for.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

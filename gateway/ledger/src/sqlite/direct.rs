@@ -1,12 +1,10 @@
 //! Lookups on the request's own worker.
 //!
 //! A lookup takes 10 us, and waking the reader's thread takes another 80 us: with one request at a time that halved the
-//! requests per second. So a lookup runs on the worker if no other lookup is pending, on a connection of its own
-//! without a busy timeout. Concurrent lookups go to the thread, which runs them in one transaction. After a slow
-//! lookup, for example one that read the disk, the thread runs all lookups for a while.
+//! requests per second. So a lookup runs on the worker, on a connection without a busy timeout that no other worker uses at
+//! the time. After a slow lookup, for example one that read the disk, the thread runs all lookups for a while.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -23,88 +21,66 @@ const SLOW: Duration = Duration::from_millis(5);
 /// How long the thread runs all lookups after a slow one.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The connection for lookups on the request's own worker.
+/// The connections for lookups on the request's own worker.
 pub(super) struct DirectReader {
     database: Arc<Database>,
     journal: Arc<Mutex<Journal>>,
-    /// Pending lookups, here and on the thread.
-    pending: AtomicUsize,
-    state: Mutex<DirectState>,
-}
-
-#[derive(Default)]
-struct DirectState {
-    /// Opened by the thread, because opening is slow.
-    open: Option<Open>,
+    /// One for each processor, as there is one worker for each. The thread opens them, because opening is slow.
+    connections: Vec<Mutex<Option<Open>>>,
     /// The time until which the thread runs all lookups.
-    paused_until: Option<Instant>,
-}
-
-/// A pending lookup. Dropping it ends the lookup.
-pub(super) struct PendingLookup<'a> {
-    direct: &'a DirectReader,
-    is_only: bool,
+    paused_until: Mutex<Option<Instant>>,
 }
 
 impl DirectReader {
     pub(super) fn new(database: Arc<Database>, journal: Arc<Mutex<Journal>>) -> DirectReader {
-        DirectReader { database, journal, pending: AtomicUsize::new(0), state: Mutex::default() }
+        let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        let connections = std::iter::repeat_with(Mutex::default).take(processors).collect();
+        DirectReader { database, journal, connections, paused_until: Mutex::default() }
     }
 
-    /// Counts a new lookup as pending.
-    pub(super) fn enter(&self) -> PendingLookup<'_> {
-        PendingLookup { is_only: self.pending.fetch_add(1, Ordering::Relaxed) == 0, direct: self }
-    }
-
-    /// Opens the connection, unless it is open on the file in use. The thread calls this after a successful lookup.
+    /// Opens the connections, unless they are open on the file in use. The thread calls this after a successful lookup.
     pub(super) fn prepare(&self) {
         let file = self.database.file();
-        let mut state = self.state.lock();
-        state.open.take_if(|open| open.file != file);
-        if state.open.is_none() {
-            let opened = self.database.connect("NORMAL").and_then(|open| {
-                open.connection.busy_timeout(Duration::ZERO)?;
-                Ok(open)
-            });
-            state.open = opened.ok().filter(|open| open.file == file);
+        // One that is in use is open.
+        for mut connection in self.connections.iter().filter_map(Mutex::try_lock) {
+            connection.take_if(|open| open.file != file);
+            if connection.is_none() {
+                let opened = self.database.connect("NORMAL").and_then(|open| {
+                    open.connection.busy_timeout(Duration::ZERO)?;
+                    Ok(open)
+                });
+                *connection = opened.ok().filter(|open| open.file == file);
+            }
         }
     }
 
-    fn look_up(&self, keys: &[TurnKey]) -> Option<Vec<Vec<Entry>>> {
-        let mut state = self.state.try_lock()?;
+    /// The rows of each key; `None` if the thread has to look them up.
+    pub(super) fn look_up(&self, keys: &[TurnKey]) -> Option<Vec<Vec<Entry>>> {
         let started = Instant::now();
-        if state.paused_until.is_some_and(|until| started < until) {
+        if self.paused_until.lock().is_some_and(|until| started < until) {
             return None;
         }
         self.database.check_path().ok()?;
         let file = self.database.file();
-        let connection = &state.open.as_ref().filter(|open| open.file == file)?.connection;
+        let mut free = self.connections.iter().filter_map(Mutex::try_lock);
+        let mut held = free.find(|held| held.as_ref().is_some_and(|open| open.file == file))?;
         let noted = self.journal.lock().find(keys);
+        let connection = &held.as_ref()?.connection;
         let found = in_transaction(connection, || ledger::look_up(connection, &noted, keys));
         if started.elapsed() > SLOW {
-            state.paused_until = Some(Instant::now() + PAUSE);
+            *self.paused_until.lock() = Some(Instant::now() + PAUSE);
         }
-        match found {
-            Ok(found) => Some(found),
+        if found.is_err() {
             // The thread repeats the lookup and handles its error.
-            Err(_) => {
-                state.open = None;
-                None
-            }
+            *held = None;
         }
+        found.ok()
     }
-}
 
-impl PendingLookup<'_> {
-    /// The rows of each key; `None` if the thread has to look them up.
-    pub(super) fn look_up(&self, keys: &[TurnKey]) -> Option<Vec<Vec<Entry>>> {
-        self.is_only.then(|| self.direct.look_up(keys)).flatten()
-    }
-}
-
-impl Drop for PendingLookup<'_> {
-    fn drop(&mut self) {
-        self.direct.pending.fetch_sub(1, Ordering::Relaxed);
+    /// Keeps all connections in use, as workers do that look something up.
+    #[cfg(test)]
+    pub(super) fn hold(&self) -> Vec<parking_lot::MutexGuard<'_, Option<Open>>> {
+        self.connections.iter().map(Mutex::lock).collect()
     }
 }
 

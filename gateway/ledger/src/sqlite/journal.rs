@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 use super::{Entry, EntryId, NewEntry, TurnKey, Use};
 
 const PREFIX: &str = "without-";
-/// Length of the file in bytes above which a new one is begun with the lines that are still needed.
+/// Length of the file in bytes above which a new one is begun with the lines that are still needed, if at least half of it may
+/// be needed no longer.
 const LONG: u64 = 1 << 20;
 /// Number of ids that every journal has.
 const FEWEST_IDS: i64 = 1 << 40;
@@ -48,14 +49,23 @@ struct JournalFile {
     file: File,
     /// In bytes.
     length: u64,
+    /// The length with which the file was begun.
+    begun_with: u64,
 }
 
 /// A line of the file.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum Line {
     Row(TurnKey, NewEntry),
     Uses(Vec<Use>),
+}
+
+/// The text of a [`Line`] with these contents.
+fn line(contents: &impl Serialize) -> String {
+    let mut line = serde_json::to_string(contents).expect("all keys are strings");
+    line.push('\n');
+    line
 }
 
 /// The journal file of an ended process.
@@ -96,8 +106,8 @@ impl Journal {
             self.concerning.entry(absent).or_default().push(row.clone());
         }
         self.concerning.entry(key).or_default().push(row.clone());
+        self.file.append(&line(&(key, &entry)));
         self.rows.insert(row, entry.clone());
-        self.file.append(&Line::Row(key, entry.clone()));
         entry
     }
 
@@ -106,7 +116,7 @@ impl Journal {
         let new: Vec<Use> = uses.iter().filter(|used| used.key.is_some()).cloned().collect();
         if !new.is_empty() {
             self.remember(&new);
-            self.file.append(&Line::Uses(new));
+            self.file.append(&line(&new));
         }
     }
 
@@ -138,7 +148,7 @@ impl Journal {
         let is_empty = self.rows.is_empty() && self.uses.is_empty();
         if is_empty && self.file.length > 0 {
             self.file.clear();
-        } else if self.file.length > LONG {
+        } else if self.file.length > LONG.max(2 * self.file.begun_with) {
             self.begin_anew();
         }
     }
@@ -161,12 +171,10 @@ impl Journal {
             Ok(file) => file,
             Err(error) => return tracing::warn!(%error, "cannot begin a new journal"),
         };
-        for ((key, _), entry) in &self.rows {
-            file.append(&Line::Row(*key, entry.clone()));
-        }
-        for uses in self.uses.values() {
-            file.append(&Line::Uses(uses.iter().map(|(used, _)| used.clone()).collect()));
-        }
+        let rows = self.rows.iter().map(|((key, _), entry)| line(&(key, entry)));
+        let uses = self.uses.values().map(|uses| line(&uses.iter().map(|(used, _)| used).collect::<Vec<_>>()));
+        file.append(&rows.chain(uses).collect::<String>());
+        file.begun_with = file.length;
         let old = std::mem::replace(&mut self.file, file);
         std::fs::remove_file(old.path).ok();
     }
@@ -208,12 +216,10 @@ impl JournalFile {
         let path = directory.join(format!("{PREFIX}{}.jsonl", ulid::Ulid::generate()));
         let file = private_file::append(&path)?;
         file.lock()?;
-        Ok(JournalFile { path, file, length: 0 })
+        Ok(JournalFile { path, file, length: 0, begun_with: 0 })
     }
 
-    fn append(&mut self, line: &Line) {
-        let mut text = serde_json::to_string(line).expect("all keys are strings");
-        text.push('\n');
+    fn append(&mut self, text: &str) {
         match self.file.write_all(text.as_bytes()) {
             Ok(()) => self.length += text.len() as u64,
             Err(error) => tracing::warn!(%error, "cannot write the journal: a turn's record is kept in memory only"),
@@ -222,7 +228,7 @@ impl JournalFile {
 
     fn clear(&mut self) {
         match self.file.set_len(0) {
-            Ok(()) => self.length = 0,
+            Ok(()) => (self.length, self.begun_with) = (0, 0),
             Err(error) => tracing::warn!(%error, "cannot truncate the journal"),
         }
     }

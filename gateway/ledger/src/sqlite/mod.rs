@@ -2,7 +2,7 @@
 //!
 //! One thread reads, one writes ledger rows durably, and one writes everything else with a relaxed sync. Requests await
 //! them asynchronously. Two operations run on the request's own worker, because waking a thread costs more than the
-//! work: a lookup while no other one is pending (`direct.rs`), and the journal line of a turn without a block,
+//! work: a lookup while a connection is free (`direct.rs`), and the journal line of a turn without a block,
 //! or of what a conversation adds to earlier rows (`journal.rs`).
 
 mod connection;

@@ -53,8 +53,7 @@ impl Reader {
 
     /// The rows of each key.
     pub(super) async fn look_up(&self, keys: &[TurnKey]) -> Result<Vec<Vec<Entry>>, StoreError> {
-        let lookup = self.direct.enter();
-        if let Some(found) = lookup.look_up(keys) {
+        if let Some(found) = self.direct.look_up(keys) {
             return Ok(found);
         }
         let keys = keys.to_vec();

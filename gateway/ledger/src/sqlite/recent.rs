@@ -31,7 +31,7 @@ struct Named {
 }
 
 /// Whether a receipt has these first words, or none.
-pub(super) fn is_about(first_words: &str, about: &str) -> bool {
+fn is_about(first_words: &str, about: &str) -> bool {
     first_words.is_empty() || first_words == about
 }
 

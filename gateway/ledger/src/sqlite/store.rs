@@ -351,7 +351,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn single_lookup_needs_no_thread_and_concurrent_ones_do() {
+    fn lookup_needs_the_thread_only_while_all_connections_are_in_use() {
         let state = StateDirectory::default();
         let store = state.sqlite();
         let key = TurnKey::for_test(1);
@@ -369,10 +369,10 @@ pub(super) mod tests {
         let single = pin!(store.entries(&keys)).poll(&mut context);
         assert!(matches!(single, Poll::Ready(Ok(rows)) if rows[0].len() == 1));
 
-        let other = store.reader.direct.enter();
+        let others = store.reader.direct.hold();
         let mut concurrent = pin!(store.entries(&keys));
         assert!(concurrent.as_mut().poll(&mut context).is_pending());
-        drop((other, release));
+        drop((others, release));
         assert_eq!(block_on(concurrent).unwrap()[0].len(), 1);
     }
 

@@ -3,7 +3,7 @@
 //! A failed write is retried at growing intervals, and once more at the end. While the ledger cannot be written, the
 //! queue grows to its bound; then new notes are dropped.
 
-use std::collections::VecDeque;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Weak};
@@ -18,7 +18,6 @@ use super::connection::{Open, busy};
 use super::database::{Database, is_busy, is_damage};
 use super::journal::Journal;
 use super::ledger::{insert, note_use};
-use super::recent::is_about;
 use super::retention::{self, Bounds};
 use super::usage::PendingUsage;
 use super::worker::Worker;
@@ -56,8 +55,55 @@ pub(super) struct Writer {
     worker: Worker<Job>,
     /// Jobs in the queue.
     queued: Arc<AtomicUsize>,
-    /// The noted receipts, oldest first. Each is owned by its job until it is written.
-    noted: Mutex<VecDeque<Weak<Receipt>>>,
+    noted: Mutex<NotedReceipts>,
+}
+
+/// The receipts in the queue by conversation and first words. Each is owned by its job until it is written.
+#[derive(Default)]
+struct NotedReceipts {
+    of: HashMap<String, HashMap<String, Vec<Weak<Receipt>>>>,
+    /// Their number, with those that were written since the last removal.
+    count: usize,
+    /// The number at which written ones are removed.
+    most: usize,
+}
+
+impl NotedReceipts {
+    fn add(&mut self, receipt: &Arc<Receipt>) {
+        let Some(conversation) = receipt.conversation() else { return };
+        if self.count >= self.most {
+            self.remove_written();
+        }
+        let of_conversation = self.of.entry(conversation.to_owned()).or_default();
+        of_conversation.entry(receipt.first_words.clone()).or_default().push(Arc::downgrade(receipt));
+        self.count += 1;
+    }
+
+    fn remove_written(&mut self) {
+        self.count = 0;
+        self.of.retain(|_, by_words| {
+            by_words.retain(|_, receipts| {
+                receipts.retain(|receipt| receipt.strong_count() > 0);
+                self.count += receipts.len();
+                !receipts.is_empty()
+            });
+            !by_words.is_empty()
+        });
+        // At least twice the number that is left, so that a removal costs each addition a constant time.
+        self.most = (2 * self.count).max(BATCH);
+    }
+
+    /// Those of a conversation, or of it those `about` words or without any. Of those with one id, the newest comes first.
+    fn of(&self, conversation: &str, about: Option<&str>) -> Vec<Receipt> {
+        let Some(by_words) = self.of.get(conversation) else { return Vec::new() };
+        let found: Vec<_> = match about {
+            None => by_words.values().collect(),
+            Some("") => by_words.get("").into_iter().collect(),
+            Some(about) => ["", about].iter().filter_map(|words| by_words.get(*words)).collect(),
+        };
+        let receipts = found.into_iter().flat_map(|receipts| receipts.iter().rev());
+        receipts.filter_map(Weak::upgrade).map(Arc::unwrap_or_clone).collect()
+    }
 }
 
 impl Writer {
@@ -96,25 +142,13 @@ impl Writer {
 
     pub(super) fn receipt(&self, receipt: Receipt) {
         let receipt = Arc::new(receipt);
-        {
-            let mut noted = self.noted.lock();
-            while noted.front().is_some_and(|receipt| receipt.strong_count() == 0) {
-                noted.pop_front();
-            }
-            noted.push_back(Arc::downgrade(&receipt));
-        }
+        self.noted.lock().add(&receipt);
         self.note(Job::Receipt(receipt));
     }
 
-    /// The receipts of a conversation that are not written yet, newest first.
+    /// The receipts of a conversation that are not written yet; see [`NotedReceipts::of`].
     pub(super) fn unwritten_receipts_of(&self, conversation: &str, about: Option<&str>) -> Vec<Receipt> {
-        let noted = self.noted.lock();
-        let unwritten = noted.iter().rev().filter_map(Weak::upgrade);
-        let is_asked = |receipt: &Arc<Receipt>| {
-            let is_about = about.is_none_or(|about| is_about(&receipt.first_words, about));
-            receipt.conversation() == Some(conversation) && is_about
-        };
-        unwritten.filter(is_asked).map(Arc::unwrap_or_clone).collect()
+        self.noted.lock().of(conversation, about)
     }
 
     pub(super) fn uses(&self, uses: Vec<Use>) {
@@ -220,7 +254,7 @@ impl WriterThread {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             // The thread sleeps instead of waiting for each job: a wake-up per request would cost more than the write.
-            if waiting.is_empty() {
+            if waiting.is_empty() && self.queued.load(Ordering::Relaxed) < BATCH {
                 std::thread::sleep(GATHER);
             }
             let room = UNWRITTEN.saturating_sub(self.unwritten.jobs).min(BATCH);
