@@ -71,7 +71,7 @@ impl ActionNotes {
         when: &str,
     ) -> Option<NewNotes> {
         let receipts = match session {
-            Some(session) => receipts_of(store, session, None).await.ok()?,
+            Some(session) => receipts_of(store, session, (None, Instant::now())).await.ok()?,
             None => Vec::new(),
         };
         // A note that was only named before comes in full.

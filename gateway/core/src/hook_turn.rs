@@ -189,7 +189,7 @@ impl App {
         let (Some(store), Some(id)) = (&self.store, &session.session) else {
             return false;
         };
-        let receipts = receipts_of(&**store, id, None).await.unwrap_or_default();
+        let receipts = receipts_of(&**store, id, (None, Instant::now())).await.unwrap_or_default();
         let formats = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses].map(Receipt::format_name);
         receipts.iter().any(|receipt| formats.contains(&&*receipt.format))
     }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use muninn_base::ids::{self, IdError};
-use muninn_ledger::{Receipt, Store, StoreError};
+use muninn_ledger::{Receipt, ReceiptsOf, Store, StoreError};
 use muninn_text::model::block_on;
 use muninn_text::redact;
 use thiserror::Error;
@@ -46,13 +46,13 @@ pub fn find_receipt(store: &dyn Store, part: &str) -> Result<Receipt, ReceiptErr
 }
 
 /// The latest receipts of a session, or of a conversation without one, newest first: all, or those about a question with these
-/// first words.
+/// first words. What other processes have written since `as_of` may be missing.
 pub(super) async fn receipts_of(
     store: &dyn Store,
     name: &str,
-    about: Option<&str>,
+    (about, as_of): (Option<&str>, Instant),
 ) -> Result<Vec<Receipt>, StoreError> {
-    store.receipts_of(&redact(name), OF_SESSION, about).await
+    store.receipts_of(ReceiptsOf { conversation: &redact(name), among: OF_SESSION, about, as_of }).await
 }
 
 /// The latest receipts, newest first.

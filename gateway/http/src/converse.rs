@@ -16,7 +16,7 @@ use muninn_core::{
     self, App, ObservedAnswer, ObservedRequest, Observing, Plan, PlanRequest, ProgressReceiver, ProgressSender,
     Settings, SummarizerChoice,
 };
-use muninn_ledger::{Outcome, Receipt};
+use muninn_ledger::{Outcome, Receipt, ReceiptsOf};
 use muninn_session::conversation_name;
 use muninn_wire::answer::Answer;
 use muninn_wire::convert::AnswerContext;
@@ -397,7 +397,7 @@ async fn restore_place(
     candidates: &[Candidate],
 ) {
     let Some(store) = &app.store else { return };
-    let receipts = store.receipts_of(name, RECENT_RECEIPTS, None).await.unwrap_or_default();
+    let receipts = store.receipts_of(ReceiptsOf::conversation(name, RECENT_RECEIPTS)).await.unwrap_or_default();
     let is_answered = |earlier: &&Receipt| {
         earlier.key == receipt.key
             && earlier.model == receipt.model

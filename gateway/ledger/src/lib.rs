@@ -24,7 +24,7 @@ pub use health::{DamagedLedger, LedgerHealth};
 pub use pack_value::{Effect, Estimate, rounded};
 pub use receipt::{Outcome, PreamblePart, Receipt, ReceiptItem, Replays, Trial};
 pub use sqlite::{Inspected, SqliteStore, damaged_ledgers, inspect};
-pub use store::{Store, StoreCounts};
+pub use store::{ReceiptsOf, Store, StoreCounts};
 pub use tries::{Placement, Try, TryOutcome};
 pub use turn_key::{TurnKey, is_recent};
 pub use usage::{KeyUsage, UsageSum, utc_today};

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Instant;
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -19,6 +20,26 @@ pub struct StoreCounts {
     /// Turns that carry a block.
     pub blocks: i64,
     pub receipts: i64,
+}
+
+/// A question for receipts; see [`Store::receipts_of`].
+#[derive(Debug, Clone, Copy)]
+pub struct ReceiptsOf<'a> {
+    /// The name of the conversation.
+    pub conversation: &'a str,
+    /// The number of newest receipts among which those that are written are looked for.
+    pub among: usize,
+    /// Only those with these first words, or without any.
+    pub about: Option<&'a str>,
+    /// What other processes have written since may be missing.
+    pub as_of: Instant,
+}
+
+impl<'a> ReceiptsOf<'a> {
+    /// Asks for all receipts of a conversation as of now.
+    pub fn conversation(conversation: &'a str, among: usize) -> ReceiptsOf<'a> {
+        ReceiptsOf { conversation, among, about: None, as_of: Instant::now() }
+    }
 }
 
 /// The state that outlives a process.
@@ -67,13 +88,8 @@ pub trait Store: Send + Sync {
     async fn receipts(&self, limit: usize) -> Result<Vec<Receipt>, StoreError>;
 
     /// The receipts of a conversation, by [`Receipt::conversation`]: those that are not written yet, and those among the
-    /// newest `among` of all that are. The newest by id come first. `about`: only those with these first words, or without any.
-    async fn receipts_of(
-        &self,
-        conversation: &str,
-        among: usize,
-        about: Option<&str>,
-    ) -> Result<Vec<Receipt>, StoreError>;
+    /// newest of all that are. The newest by id come first.
+    async fn receipts_of(&self, asked: ReceiptsOf<'_>) -> Result<Vec<Receipt>, StoreError>;
 
     /// The newest `limit` receipts of a worktree whose [`Receipt::effect`] is known, newest first.
     async fn measured(&self, worktree: &str, limit: usize) -> Result<Vec<Receipt>, StoreError>;

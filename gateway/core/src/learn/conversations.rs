@@ -24,6 +24,9 @@ const TICK: Duration = Duration::from_secs(30);
 const MOST_CONVERSATIONS: usize = 64;
 /// The time for finding a question's terms in the index.
 const LOOKUP: Duration = Duration::from_secs(2);
+/// How long requests are gathered before they are learned from, and the most of one gathering.
+const GATHER: Duration = Duration::from_millis(20);
+const BATCH: usize = 1_024;
 /// The longest slice of upkeep between two requests.
 const SLICE: Duration = Duration::from_millis(50);
 
@@ -101,9 +104,17 @@ impl Conversations {
                 (true, None) => Duration::MAX,
             };
             match requests.recv_timeout(timeout) {
-                Ok(observed) => {
-                    self.queued.fetch_sub(observed.body.len(), Ordering::Relaxed);
-                    self.observe(observed);
+                Ok(first) => {
+                    // The thread sleeps instead of waiting for each request: a wake-up per request would cost as much as
+                    // the learning. A process that answers one call waits for it.
+                    if self.upkeep.is_kept {
+                        std::thread::sleep(GATHER);
+                    }
+                    let gathered_at = Instant::now();
+                    for observed in std::iter::once(first).chain(requests.try_iter().take(BATCH)) {
+                        self.queued.fetch_sub(observed.queued_bytes(), Ordering::Relaxed);
+                        self.observe(observed, gathered_at);
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => self.upkeep.go_on(),
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -116,11 +127,11 @@ impl Conversations {
         self.end(|_| true);
     }
 
-    fn observe(&mut self, observed: ObservedRequest) {
+    fn observe(&mut self, observed: ObservedRequest, as_of: Instant) {
         self.upkeep.see(&observed.workspace);
         self.load_balance(&observed.workspace);
-        let learned =
-            guarded(|| observed.learn_from(TurnsToLearn::Earlier, self.receipts.as_deref(), self.lookup())).flatten();
+        let receipts = (self.receipts.as_deref(), as_of);
+        let learned = guarded(|| observed.learn_from(TurnsToLearn::Earlier, receipts, self.lookup())).flatten();
         let Some(learned) = learned else { return };
         let conversation = Conversation { last: observed, seen: Instant::now() };
         match conversation.last.observing {
@@ -163,7 +174,7 @@ impl Conversations {
     fn conclude(&self, over: Vec<Conversation>) -> Vec<EndedConversation> {
         let (mut flushes, mut to_sum_up): (Vec<(Arc<Workspace>, Vec<String>)>, _) = (Vec::new(), Vec::new());
         for Conversation { last, .. } in over {
-            let receipts = self.receipts.as_deref();
+            let receipts = (self.receipts.as_deref(), Instant::now());
             let learned = guarded(|| last.learn_from(TurnsToLearn::Last, receipts, self.lookup())).flatten();
             let Some(LearnedConversation { name, whole }) = learned else {
                 continue;

@@ -1,6 +1,6 @@
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -18,9 +18,6 @@ use super::guard::MOST_BYTES;
 use super::observe::ObservedRequest;
 use super::summarizer::Summarizer;
 
-/// The most requests that wait to be learned from.
-const QUEUE: usize = 256;
-
 /// The largest request body that is learned from, in bytes.
 const LARGEST: usize = 8 << 20;
 
@@ -29,9 +26,11 @@ const CLOSING: Duration = Duration::from_secs(1);
 
 /// The handle of the thread that learns.
 pub struct Learner {
-    thread: Mutex<Option<(SyncSender<ObservedRequest>, Task)>>,
-    /// Bytes of requests in the queue.
+    thread: Mutex<Option<(Sender<ObservedRequest>, Task)>>,
+    /// Bytes of requests in the queue, by [`ObservedRequest::queued_bytes`].
     queued: Arc<AtomicUsize>,
+    /// Whether the last request did not fit into the queue.
+    is_full: AtomicBool,
     /// Bytes of answers.
     answers: Arc<AtomicUsize>,
     /// Set when the gateway stops.
@@ -50,7 +49,7 @@ impl Learner {
         receipts: Option<Arc<dyn Receipts>>,
         served: Option<Arc<Workspace>>,
     ) -> Learner {
-        let (sender, requests) = sync_channel(QUEUE);
+        let (sender, requests) = channel();
         let (stopping, stop_by) = (CancelFlag::default(), Arc::new(OnceLock::new()));
         let queued = Arc::new(AtomicUsize::new(0));
         let summarizer = Summarizer::new(supervisor.clone(), DailyBudget::below(state_dir), stopping.clone());
@@ -71,6 +70,7 @@ impl Learner {
         Learner {
             thread: Mutex::new(thread.map(|thread| (sender, thread))),
             queued,
+            is_full: AtomicBool::default(),
             answers: Arc::default(),
             stopping,
             stop_by,
@@ -94,16 +94,17 @@ impl Learner {
         }
         let thread = self.thread.lock();
         let Some((sender, _)) = &*thread else { return };
-        let (bytes, answer) = (observe.body.len(), Arc::clone(&observe.answer));
+        let (bytes, answer) = (observe.queued_bytes(), Arc::clone(&observe.answer));
         let fits = self.queued.fetch_add(bytes, Ordering::Relaxed) + bytes <= MOST_BYTES;
-        let sent = if fits { sender.try_send(observe) } else { Err(TrySendError::Full(observe)) };
-        match sent {
-            Ok(()) => answer.want(),
-            Err(error) => {
-                self.queued.fetch_sub(bytes, Ordering::Relaxed);
-                if matches!(error, TrySendError::Full(_)) {
-                    tracing::debug!("a request is not learned from: the queue is full");
-                }
+        if fits && sender.send(observe).is_ok() {
+            answer.want();
+        } else {
+            self.queued.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        if self.is_full.swap(!fits, Ordering::Relaxed) == fits {
+            match fits {
+                true => tracing::info!("requests are learned from again"),
+                false => tracing::warn!("requests are not learned from: the queue is full"),
             }
         }
     }

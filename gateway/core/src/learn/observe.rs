@@ -77,12 +77,17 @@ pub(super) struct LearnedConversation {
 }
 
 impl ObservedRequest {
-    /// Learns from the request; `None` where the conversation has neither a session id nor a derived id, and where a reminder
+    /// The bytes as which it counts in the queue. A short one counts as 16 kB, so that there are at most 4,096 of them.
+    pub(super) fn queued_bytes(&self) -> usize {
+        self.body.len().max(16 << 10)
+    }
+
+    /// Learns from the request. The receipts may lack what other processes have written since `as_of`. `None` where the conversation has neither a session id nor a derived id, and where a reminder
     /// runs it.
     pub(super) fn learn_from(
         &self,
         part: TurnsToLearn,
-        receipts: Option<&dyn Receipts>,
+        (receipts, as_of): (Option<&dyn Receipts>, Instant),
         lookup: Instant,
     ) -> Option<LearnedConversation> {
         let prompt = Prompt::parse(self.format, &self.body).ok()?;
@@ -104,6 +109,7 @@ impl ObservedRequest {
             store: receipts,
             learned: (part == TurnsToLearn::Earlier).then(|| newest.saturating_sub(1)),
             receipts: OnceCell::new(),
+            as_of,
             lookup,
         };
         let (kept, whole) = match part {
@@ -184,6 +190,8 @@ struct ReadRequest<'a> {
     learned: Option<usize>,
     /// The receipts of what is learned from, read when they are first asked for; `None` if they cannot be read.
     receipts: OnceCell<Option<Vec<Receipt>>>,
+    /// The time after which what other processes write may be missing in them.
+    as_of: Instant,
     /// The deadline for finding a question's terms.
     lookup: Instant,
 }
@@ -272,7 +280,7 @@ impl ReadRequest<'_> {
                 return Some(Vec::new());
             };
             let about = self.learned.map(|at| self.first_words(at));
-            let receipts = usage::receipts_of(store, self.name, about);
+            let receipts = usage::receipts_of(store, self.name, (about, self.as_of));
             receipts.inspect_err(|error| tracing::debug!(%error, "the receipts of the conversation are not read")).ok()
         };
         self.receipts.get_or_init(read).as_deref()

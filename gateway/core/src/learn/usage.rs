@@ -1,17 +1,24 @@
 //! What the receipts of a conversation tell about its turns, and what the agent then did: which items it used, and what the map
 //! spared.
 
+use std::time::Instant;
+
 use muninn_base::RelPath;
 use muninn_ledger::{Effect, Outcome, Receipt, ReceiptItem, Store, StoreError};
 use muninn_session::ToolEffects;
 use muninn_team::learn::ShownNote;
 use muninn_text::model::block_on;
 
-/// The receipts of a conversation, or of a turn of it, newest first.
+/// The receipts of a conversation, or of a turn of it, newest first. What other processes have written since `as_of` may be
+/// missing.
 ///
 /// # Errors
 /// [`StoreError`] where receipts cannot be read.
-pub(super) fn receipts_of(store: &dyn Store, name: &str, about: Option<&str>) -> Result<Vec<Receipt>, StoreError> {
+pub(super) fn receipts_of(
+    store: &dyn Store,
+    name: &str,
+    about: (Option<&str>, Instant),
+) -> Result<Vec<Receipt>, StoreError> {
     block_on(crate::receipts::receipts_of(store, name, about))
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{TestStores, blocks, key, row};
-use crate::{Effect, LedgerHealth, Receipt, Store, StoreCounts, UsageSum};
+use crate::{Effect, LedgerHealth, Receipt, ReceiptsOf, Store, StoreCounts, UsageSum};
 
 fn receipt(id: &str) -> Receipt {
     Receipt::of(id.to_owned(), Path::new("/w"), "why?")
@@ -61,7 +61,7 @@ pub(crate) async fn receipts_of_a_conversation_are_those_with_its_name(subject: 
     store.note_receipt(named("D4", Some("other"), Some(name)));
     store.flush().await;
     let found = async |among| {
-        let receipts = store.receipts_of(name, among, None).await.unwrap();
+        let receipts = store.receipts_of(ReceiptsOf::conversation(name, among)).await.unwrap();
         receipts.into_iter().map(|receipt| receipt.id).collect::<Vec<_>>()
     };
     assert_eq!(found(9).await, ["C3", "B2"]);
@@ -69,7 +69,7 @@ pub(crate) async fn receipts_of_a_conversation_are_those_with_its_name(subject: 
     store.note_receipt(named("E5", Some(name), None));
     store.note_receipt(Receipt { model: "qwen".to_owned(), ..named("B2", Some(name), None) });
     assert_eq!(found(9).await, ["E5", "C3", "B2"], "nothing was flushed");
-    let receipts = store.receipts_of(name, 9, None).await.unwrap();
+    let receipts = store.receipts_of(ReceiptsOf::conversation(name, 9)).await.unwrap();
     assert_eq!(receipts.last().unwrap().model, "qwen", "the newest with an id counts");
 
     let about = |id: &str, words: &str| Receipt { first_words: words.to_owned(), ..named(id, Some("about"), None) };
@@ -77,7 +77,10 @@ pub(crate) async fn receipts_of_a_conversation_are_those_with_its_name(subject: 
         store.note_receipt(about(id, words));
     }
     for _ in 0..2 {
-        let found = store.receipts_of("about", 9, Some("How long")).await.unwrap();
+        let found = store
+            .receipts_of(ReceiptsOf { about: Some("How long"), ..ReceiptsOf::conversation("about", 9) })
+            .await
+            .unwrap();
         assert_eq!(found.iter().map(|receipt| &*receipt.id).collect::<Vec<_>>(), ["H8", "F6"]);
         store.flush().await;
     }

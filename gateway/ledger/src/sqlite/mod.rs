@@ -30,6 +30,7 @@ pub(super) use super::entry::{Entry, EntryId, NewEntry, Use};
 pub(super) use super::error::StoreError;
 pub(super) use super::health::{DamagedLedger, LedgerHealth};
 pub(super) use super::receipt::Receipt;
+pub(super) use super::store::ReceiptsOf;
 pub(super) use super::turn_key::{TurnKey, UNNAMED_SESSION_MEMORY, is_recent};
 pub(super) use super::usage::{KeyUsage, UsageSum};
 pub use inspect::{Inspected, damaged_ledgers, inspect};

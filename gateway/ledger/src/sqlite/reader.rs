@@ -4,9 +4,9 @@
 //! after all of them were queued, and begins again if rows moved from the journal to the database. So every read sees
 //! all earlier writes. Reads never wait for writers.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::time::Instant;
 
 use muninn_base::Supervisor;
 use parking_lot::Mutex;
@@ -17,9 +17,9 @@ use super::connection::{Open, database_error};
 use super::database::Database;
 use super::direct::DirectReader;
 use super::journal::Journal;
-use super::recent::RecentReceipts;
+use super::recent::{ReadState, RecentReceipts};
 use super::worker::Worker;
-use super::{Entry, Receipt, StoreError, TurnKey, ledger, parse_receipt};
+use super::{Entry, Receipt, ReceiptsOf, StoreError, TurnKey, ledger, parse_receipt};
 
 /// Maximum number of reads in one transaction. A long transaction prevents checkpoints.
 const BATCH: usize = 64;
@@ -31,6 +31,8 @@ pub(super) struct Reader {
     worker: Worker<Job>,
     pub(super) direct: Arc<DirectReader>,
     database: Arc<Database>,
+    journal: Arc<Mutex<Journal>>,
+    recent: Arc<Mutex<RecentReceipts>>,
 }
 
 impl Reader {
@@ -42,13 +44,14 @@ impl Reader {
         let direct = Arc::new(DirectReader::new(Arc::clone(&database), Arc::clone(&journal)));
         let mut thread = ReaderThread {
             database: Arc::clone(&database),
-            journal,
+            journal: Arc::clone(&journal),
             direct: Arc::clone(&direct),
             open: None,
             generation: 0,
+            begun_at: Instant::now(),
         };
         let worker = Worker::start(supervisor, "ledger-reader", move |jobs| thread.run(jobs))?;
-        Ok(Reader { worker, direct, database })
+        Ok(Reader { worker, direct, database, journal, recent: Arc::default() })
     }
 
     /// The rows of each key.
@@ -81,17 +84,19 @@ impl Reader {
     }
 
     /// See [`Store::receipts_of`](super::super::store::Store::receipts_of).
-    pub(super) async fn receipts_of(
-        &self,
-        conversation: &str,
-        among: usize,
-        about: Option<&str>,
-    ) -> Result<Vec<Receipt>, StoreError> {
-        let (conversation, about) = (conversation.to_owned(), about.map(str::to_owned));
+    pub(super) async fn receipts_of(&self, asked: ReceiptsOf<'_>) -> Result<Vec<Receipt>, StoreError> {
+        let generation = self.journal.lock().generation();
+        if self.recent.lock().lack((&asked, self.database.file(), generation)) {
+            return Ok(Vec::new());
+        }
+        let ReceiptsOf { among, as_of, .. } = asked;
+        let (conversation, about) = (asked.conversation.to_owned(), asked.about.map(str::to_owned));
+        let recent = Arc::clone(&self.recent);
         let bodies = self.run(move |thread| {
-            thread.read_open(|OpenToRead { connection, recent }| {
-                recent.borrow_mut().of(&connection.connection, (&conversation, about.as_deref()), among)
-            })
+            let asked = ReceiptsOf { conversation: &conversation, among, about: about.as_deref(), as_of };
+            let generation = thread.journal.lock().generation();
+            thread.begin_anew_at(generation);
+            thread.read_in(|connection, state| recent.lock().of((connection, state), &asked))
         });
         bodies.await?.iter().map(|(id, body)| parse_receipt(id, body)).collect()
     }
@@ -113,20 +118,16 @@ impl Reader {
     }
 }
 
-/// An open connection, and what is known of its file.
-struct OpenToRead {
-    connection: Open,
-    recent: RefCell<RecentReceipts>,
-}
-
 /// The state of the thread.
 pub(super) struct ReaderThread {
     pub(super) database: Arc<Database>,
     journal: Arc<Mutex<Journal>>,
     direct: Arc<DirectReader>,
-    open: Option<OpenToRead>,
+    open: Option<Open>,
     /// The journal's generation when the transaction began.
     generation: u64,
+    /// A time before the transaction began.
+    begun_at: Instant,
 }
 
 impl ReaderThread {
@@ -145,34 +146,46 @@ impl ReaderThread {
             let journal = self.journal.lock();
             (journal.find(keys), journal.generation())
         };
-        if std::mem::replace(&mut self.generation, generation) != generation {
-            self.end_transaction();
-        }
+        self.begin_anew_at(generation);
         let found = self.read(|connection| ledger::look_up(connection, &noted, keys))?;
         self.direct.prepare();
         Ok(found)
     }
 
-    /// Reads from the database, in the transaction that waiting reads share.
-    pub(super) fn read<T>(&mut self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        self.read_open(|open| read(&open.connection.connection))
+    /// Ends a transaction that began before contents moved from the journal to the database. `generation`: the journal's.
+    fn begin_anew_at(&mut self, generation: u64) {
+        if std::mem::replace(&mut self.generation, generation) != generation {
+            self.end_transaction();
+        }
     }
 
-    fn read_open<T>(&mut self, read: impl FnOnce(&OpenToRead) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        let database = Arc::clone(&self.database);
-        let open = self.open()?;
-        let Open { connection, file } = &open.connection;
-        let begun = if connection.is_autocommit() { connection.execute_batch("BEGIN") } else { Ok(()) };
-        let result = begun.and_then(|()| read(open));
+    /// Reads from the database, in the transaction that waiting reads share.
+    pub(super) fn read<T>(&mut self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        self.read_in(|connection, _| read(connection))
+    }
+
+    /// Reads with the state of the transaction.
+    fn read_in<T>(
+        &mut self,
+        read: impl FnOnce(&Connection, ReadState) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let (database, generation, begun_at) = (Arc::clone(&self.database), self.generation, self.begun_at);
+        let now = Instant::now();
+        let Open { connection, file } = self.open()?;
+        let (file, is_new) = (*file, connection.is_autocommit());
+        let as_of = if is_new { now } else { begun_at };
+        let begun = if is_new { connection.execute_batch("BEGIN") } else { Ok(()) };
+        let result = begun.and_then(|()| read(connection, ReadState { file, generation, as_of }));
         match &result {
             Ok(_) => database.note_success(false),
-            Err(error) => database.note_failure(Some(*file), false, error),
+            Err(error) => database.note_failure(Some(file), false, error),
         }
+        self.begun_at = as_of;
         result.map_err(|error| database_error(&database.path, &error))
     }
 
     fn end_transaction(&mut self) {
-        let connection = self.open.as_ref().map(|open| &open.connection.connection);
+        let connection = self.open.as_ref().map(|open| &open.connection);
         let ended = match connection {
             Some(connection) if !connection.is_autocommit() => connection.execute_batch("ROLLBACK"),
             _ => Ok(()),
@@ -183,10 +196,10 @@ impl ReaderThread {
     }
 
     /// A connection to the file in use. If the file was removed, only a connection that is already open can be used.
-    fn open(&mut self) -> Result<&OpenToRead, StoreError> {
+    fn open(&mut self) -> Result<&Open, StoreError> {
         let in_place = self.database.check_path();
         let file = self.database.file();
-        self.open.take_if(|open| open.connection.file != file);
+        self.open.take_if(|open| open.file != file);
         match &mut self.open {
             Some(open) => Ok(open),
             none => {
@@ -195,7 +208,7 @@ impl ReaderThread {
                     self.database.note_failure(None, false, &error);
                     database_error(&self.database.path, &error)
                 })?;
-                Ok(none.insert(OpenToRead { connection: opened, recent: RefCell::default() }))
+                Ok(none.insert(opened))
             }
         }
     }

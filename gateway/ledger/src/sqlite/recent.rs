@@ -1,9 +1,13 @@
 //! The conversations of the newest receipts, so that those of one conversation are found without reading the others.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use rusqlite::Connection;
 use serde::Deserialize;
+
+use super::ReceiptsOf;
+use super::file_id::FileId;
 
 /// The most receipts that are known.
 pub(super) const KEPT: usize = 400;
@@ -13,6 +17,17 @@ pub(super) const KEPT: usize = 400;
 pub(super) struct RecentReceipts {
     newest: i64,
     known: VecDeque<Known>,
+    read: Option<ReadState>,
+}
+
+/// A state of the database.
+#[derive(Clone, Copy)]
+pub(super) struct ReadState {
+    pub(super) file: FileId,
+    /// The journal's generation.
+    pub(super) generation: u64,
+    /// A time after which nothing else had been written.
+    pub(super) as_of: Instant,
 }
 
 struct Known {
@@ -36,25 +51,40 @@ fn is_about(first_words: &str, about: &str) -> bool {
 }
 
 impl RecentReceipts {
-    /// The ids and bodies of a conversation's receipts, or of those `about` words, among the newest `among`, at most [`KEPT`],
-    /// newest first.
+    /// Whether there are none of those in a file, without reading it: it was read at this generation or later, and as of that time
+    /// or later.
+    pub(super) fn lack(&self, (asked, file, generation): (&ReceiptsOf<'_>, FileId, u64)) -> bool {
+        let is_read = |read: ReadState| read.file == file && read.generation >= generation && read.as_of >= asked.as_of;
+        self.read.is_some_and(is_read) && self.among_known(asked).next().is_none()
+    }
+
+    /// The ids and bodies of those that are asked for, among at most [`KEPT`], newest first. `state` is that of the connection's
+    /// transaction.
     pub(super) fn of(
         &mut self,
-        connection: &Connection,
-        (conversation, about): (&str, Option<&str>),
-        among: usize,
+        (connection, state): (&Connection, ReadState),
+        asked: &ReceiptsOf<'_>,
     ) -> rusqlite::Result<Vec<(String, String)>> {
+        if self.read.is_some_and(|read| read.file != state.file) {
+            *self = RecentReceipts::default();
+        }
         self.read_on(connection)?;
+        self.read = Some(state);
         let mut select = connection.prepare_cached("SELECT id, body FROM receipts WHERE seq = ?1")?;
-        let newest = self.known.iter().rev().take(among);
-        let of_conversation = newest.filter(|known| known.conversation.as_deref() == Some(conversation));
         let mut found = Vec::new();
-        for known in of_conversation.filter(|known| about.is_none_or(|about| is_about(&known.first_words, about))) {
+        for known in self.among_known(asked) {
             // A receipt may have been deleted since.
             let rows = select.query_map([known.seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
             found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
         }
         Ok(found)
+    }
+
+    fn among_known<'k>(&'k self, asked: &ReceiptsOf<'k>) -> impl Iterator<Item = &'k Known> {
+        let ReceiptsOf { conversation, among, about, .. } = *asked;
+        let newest = self.known.iter().rev().take(among);
+        let of_conversation = newest.filter(move |known| known.conversation.as_deref() == Some(conversation));
+        of_conversation.filter(move |known| about.is_none_or(|about| is_about(&known.first_words, about)))
     }
 
     fn read_on(&mut self, connection: &Connection) -> rusqlite::Result<()> {

@@ -15,7 +15,7 @@ use super::super::health::LedgerHealth;
 use super::super::receipt::Receipt;
 use super::super::turn_key::TurnKey;
 use super::super::usage::{KeyUsage, UsageSum};
-use super::super::{Store, StoreCounts};
+use super::super::{ReceiptsOf, Store, StoreCounts};
 use super::connection::directory_error;
 use super::database::{self, Database, is_damage};
 use super::journal::{Journal, orphans};
@@ -196,15 +196,10 @@ impl Store for SqliteStore {
         self.reader.receipts("SELECT id, body FROM receipts ORDER BY seq DESC LIMIT ?1", (limit_of(limit),)).await
     }
 
-    async fn receipts_of(
-        &self,
-        conversation: &str,
-        among: usize,
-        about: Option<&str>,
-    ) -> Result<Vec<Receipt>, StoreError> {
+    async fn receipts_of(&self, asked: ReceiptsOf<'_>) -> Result<Vec<Receipt>, StoreError> {
         // Read before the database, so that a receipt written in between is found twice rather than not at all.
-        let mut receipts = self.writer.unwritten_receipts_of(conversation, about);
-        receipts.extend(self.reader.receipts_of(conversation, among, about).await?);
+        let mut receipts = self.writer.unwritten_receipts_of(asked.conversation, asked.about);
+        receipts.extend(self.reader.receipts_of(asked).await?);
         // Stable, so that the newest with an id stays.
         receipts.sort_by(|one, other| other.id.cmp(&one.id));
         receipts.dedup_by(|other, one| other.id == one.id);

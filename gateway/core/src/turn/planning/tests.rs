@@ -11,7 +11,8 @@ use futures_util::future::poll_fn;
 use http::HeaderMap;
 use muninn_config::{Overrides, load};
 use muninn_ledger::{
-    Counters, Entry, KeyUsage, LedgerHealth, NewEntry, Store, StoreCounts, StoreError, TurnKey, UsageSum, Use,
+    Counters, Entry, KeyUsage, LedgerHealth, NewEntry, ReceiptsOf, Store, StoreCounts, StoreError, TurnKey, UsageSum,
+    Use,
 };
 use muninn_tests::TestEnv;
 
@@ -232,13 +233,8 @@ impl Store for Slow {
         self.inner.receipts(limit).await
     }
 
-    async fn receipts_of(
-        &self,
-        conversation: &str,
-        among: usize,
-        about: Option<&str>,
-    ) -> Result<Vec<Receipt>, StoreError> {
-        self.inner.receipts_of(conversation, among, about).await
+    async fn receipts_of(&self, asked: ReceiptsOf<'_>) -> Result<Vec<Receipt>, StoreError> {
+        self.inner.receipts_of(asked).await
     }
 
     async fn measured(&self, worktree: &str, limit: usize) -> Result<Vec<Receipt>, StoreError> {
