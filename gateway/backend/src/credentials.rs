@@ -15,8 +15,17 @@ use crate::access::remove_keys;
 pub(crate) use super::vendor_urls::{ANTHROPIC_URL, OPENAI_URL};
 
 /// Headers that carry a client's credential.
-const CREDENTIAL_HEADERS: [&str; 7] =
-    ["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "openai-organization", "openai-project"];
+const CREDENTIAL_HEADERS: [HeaderName; 7] = [
+    header::AUTHORIZATION,
+    X_API_KEY,
+    API_KEY,
+    HeaderName::from_static("x-goog-api-key"),
+    header::COOKIE,
+    HeaderName::from_static("openai-organization"),
+    HeaderName::from_static("openai-project"),
+];
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const API_KEY: HeaderName = HeaderName::from_static("api-key");
 
 /// Lists the beta features of the messages API that a client uses.
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
@@ -25,7 +34,7 @@ const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 pub fn client_credential_vendor(headers: &HeaderMap) -> Option<Dialect> {
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let bearer = bearer.and_then(|value| value.strip_prefix("Bearer ").or_else(|| value.strip_prefix("bearer ")));
-    let keys = [headers.get("x-api-key").and_then(|value| value.to_str().ok()), bearer];
+    let keys = [headers.get(X_API_KEY).and_then(|value| value.to_str().ok()), bearer];
     keys.into_iter().flatten().map(str::trim).find_map(vendor_of)
 }
 
@@ -57,7 +66,7 @@ pub fn apply_credentials(headers: &mut HeaderMap, backend: &Backend, format: Wir
 pub(super) fn headers_for_client(client: &HeaderMap, backend: &Backend, format: WireFormat) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for name in CREDENTIAL_HEADERS {
-        if let Some(value) = client.get(name) {
+        if let Some(value) = client.get(&name) {
             headers.insert(name, value.clone());
         }
     }
@@ -81,7 +90,7 @@ fn betas_of_login(client: &HeaderMap) -> impl Iterator<Item = HeaderValue> {
 
 /// Copies `x-api-key`, the header of messages clients, to a bearer token, which servers of the other formats read.
 fn copy_key_to_bearer(headers: &mut HeaderMap) {
-    let key = headers.get("x-api-key").and_then(|key| key.to_str().ok());
+    let key = headers.get(X_API_KEY).and_then(|key| key.to_str().ok());
     if headers.contains_key(header::AUTHORIZATION) {
         return;
     }
@@ -117,7 +126,7 @@ fn add_key(headers: &mut HeaderMap, backend: &Backend, format: WireFormat, key: 
     let is_messages = format == WireFormat::Messages;
     // A token of a login is a JWT, and stays a bearer token.
     if is_azure(&backend.url.base) && !key.reveal().starts_with("eyJ") {
-        set(HeaderName::from_static("api-key"), key.reveal().to_owned());
+        set(API_KEY, key.reveal().to_owned());
         if is_messages {
             set(HeaderName::from_static("x-api-key"), key.reveal().to_owned());
         }

@@ -17,14 +17,14 @@ use muninn_config::presence::{is_gateway, loopback_port};
 use muninn_context_engine::value::Prices;
 use muninn_context_engine::{IndexStatus, render};
 use muninn_ledger::{Outcome, Receipt};
-use muninn_session::newest_human_turn;
 use muninn_session::transcript::{Client, Transcript};
+use muninn_session::{identify, newest_human_turn};
 use muninn_text::redact;
 use muninn_wire::{Prompt, WireFormat};
 
 use super::deep::{DeepLane, ProgressSender};
 use super::hook_session::{HookSession, HookTurn};
-use super::learn::{ObservedRequest, Observing};
+use super::learn::{ObservedConversation, ObservedRequest, Observing};
 use super::receipts::receipts_of;
 use super::turn::{PlanRequest, millis, new_receipt, plan};
 use super::worklog::{SessionWorklog, handover_text, logged};
@@ -64,12 +64,14 @@ impl App {
             .inspect_err(|error| tracing::warn!(%error, "the transcript is not understood"))
             .ok()?;
         let headers = headers_of(session);
+        let identity = identify(&headers, &prompt);
         let (progress, _) = ProgressSender::new();
         let caller = self.caller_at(&session.directory);
         let request = PlanRequest {
             caller: &caller,
             headers: &headers,
             prompt: &prompt,
+            identity: &identity,
             window: Some(WINDOW),
             prices: Prices::default(),
             deep: DeepLane::Off,
@@ -92,8 +94,9 @@ impl App {
         if let Some(store) = &self.store {
             store.note_receipt(planned.receipt);
         }
-        if is_conversation {
-            self.observe_hook(Path::new(&worktree), body, headers, format, Observing::Transcript);
+        let conversation = ObservedConversation::of(&identity).filter(|_| is_conversation);
+        if let Some(conversation) = conversation {
+            self.observe_hook(Path::new(&worktree), body.clone(), (conversation, format), Observing::Transcript);
         }
         block
     }
@@ -125,10 +128,20 @@ impl App {
         let transcript = transcript_of(session);
         let body = Bytes::from(transcript.body(None));
         let (headers, format) = (headers_of(session), transcript.format());
-        self.observe_hook(&workspace.root, body, headers, format, Observing::EndedTranscript);
+        let prompt = Prompt::parse(format, &body).ok();
+        let conversation = prompt.and_then(|prompt| ObservedConversation::of(&identify(&headers, &prompt)));
+        if let Some(conversation) = conversation {
+            self.observe_hook(&workspace.root, body.clone(), (conversation, format), Observing::EndedTranscript);
+        }
     }
 
-    fn observe_hook(&self, root: &Path, body: Bytes, headers: HeaderMap, format: WireFormat, observing: Observing) {
+    fn observe_hook(
+        &self,
+        root: &Path,
+        body: Bytes,
+        (conversation, format): (ObservedConversation, WireFormat),
+        observing: Observing,
+    ) {
         let Some(workspace) = self.workspaces.opened(root) else {
             return;
         };
@@ -139,8 +152,8 @@ impl App {
         }
         self.learner.observe(ObservedRequest {
             body,
-            headers,
             format,
+            conversation,
             answer: self.learner.new_answer(),
             workspace,
             caller: Caller::local(None),

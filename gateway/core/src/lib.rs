@@ -56,7 +56,9 @@ pub use knowledge::{
     Draft, Finding, ImportError, ListedFile, NewError, WriteError, check_knowledge, import_knowledge, list_knowledge,
     new_knowledge,
 };
-pub use learn::{AnswerRecorder, ObservedAnswer, ObservedRequest, Observing, SummarizerChoice, SummarizerHost};
+pub use learn::{
+    AnswerRecorder, ObservedAnswer, ObservedConversation, ObservedRequest, Observing, SummarizerChoice, SummarizerHost,
+};
 pub use local::{LocalReply, LocalRequest};
 pub use memory::{
     ChoreError, ConflictView, DecisionView, Fact, FactKind, Kept, Link, MemoryError, RecallQuery, RecalledMemory,

@@ -40,10 +40,8 @@ pub(super) fn is_used_in(personal: Option<&Personal>, messages: &[Message<'_>]) 
         }
         ToolPart::Result { .. } => false,
     };
-    let is_notice = |message: &Message<'_>| {
-        let mut texts = message.blocks.iter().filter_map(|block| block.text);
-        message.role == Role::User && texts.any(|text| has_reminder(&text.decode()))
-    };
+    let is_notice =
+        |message: &Message<'_>| message.role == Role::User && message.texts().any(|text| has_reminder(text.decoded()));
     messages.iter().any(|message| message.tools.iter().any(is_call) || is_notice(message))
 }
 

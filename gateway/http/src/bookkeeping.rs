@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use muninn_core::App;
 use muninn_ledger::Receipt;
-use muninn_text::redact;
 
 use super::refusal_log::Client;
 
@@ -28,7 +27,7 @@ fn log(receipt: &Receipt, status: u16, client: &Client) {
         ms = receipt.ms,
         status,
         backend = %receipt.backend,
-        model = %redact(&receipt.model),
+        model = %receipt.model,
         key = client.key,
         repository = %receipt.worktree,
         client = client.shown(),

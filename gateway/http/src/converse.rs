@@ -13,11 +13,11 @@ use muninn_backend::access::{Caller, Forbidden};
 use muninn_backend::metrics::Active;
 use muninn_backend::{Candidate, Conversation, NoRoute, Target};
 use muninn_core::{
-    self, App, ObservedAnswer, ObservedRequest, Observing, Plan, PlanRequest, ProgressReceiver, ProgressSender,
-    Settings, SummarizerChoice,
+    self, App, ObservedAnswer, ObservedConversation, ObservedRequest, Observing, Plan, PlanRequest, ProgressReceiver,
+    ProgressSender, Settings, SummarizerChoice,
 };
 use muninn_ledger::{Outcome, Receipt, ReceiptsOf};
-use muninn_session::conversation_name;
+use muninn_session::identify;
 use muninn_wire::answer::Answer;
 use muninn_wire::convert::AnswerContext;
 use muninn_wire::error::{ErrorKind, Failure};
@@ -325,7 +325,8 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
     }
     let mut life = CacheLife::asked(&body);
     let (mut conversation, mut placement) = (None, None);
-    if let Some(name) = conversation_name(client, &prompt) {
+    let identity = identify(client, &prompt);
+    if let Some(name) = identity.conversation() {
         let found = settings.router.conversation(caller.name(), &name, plain);
         if candidates.len() > 1 && !found.is_known() {
             restore_place(app, &found, (&name, life), &receipt, &candidates).await;
@@ -344,6 +345,7 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
             caller,
             headers: client,
             prompt: &prompt,
+            identity: &identity,
             window,
             prices: match life {
                 CacheLife::FiveMinutes => prices,
@@ -359,13 +361,18 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
     receipt.backend = candidates.first().map(|candidate| candidate.backend.name.clone()).unwrap_or_default();
     receipt.placement = placement;
     let model = prompt.model_span();
+    let observed = ObservedConversation::of(&identity);
+    drop(identity);
     drop(prompt);
     let is_conversation = receipt.side_request.is_none() && receipt.outcome != Outcome::Bypass;
-    if is_conversation && let Some(workspace) = app.workspaces.opened(Path::new(&receipt.worktree)) {
+    if is_conversation
+        && let Some(conversation) = observed
+        && let Some(workspace) = app.workspaces.opened(Path::new(&receipt.worktree))
+    {
         app.learner.observe(ObservedRequest {
             body: incoming.uncounted.clone(),
-            headers: client.clone(),
             format,
+            conversation,
             answer: Arc::clone(&incoming.learned),
             workspace,
             caller: caller.clone(),

@@ -117,6 +117,7 @@ async fn health(State(worker): State<Worker>, request: Request) -> Response<Body
         "status": "ok", "version": env!("CARGO_PKG_VERSION"), "root": workspace.root, "index": workspace.index(), "worktrees": worktrees, "ledger": ledger,
         "embedder": workspace.embedder().report(),
         "tasks": worker.app.supervisor.report(),
+        "added": worker.app.metrics.added_times(),
     });
     reply::json(StatusCode::OK, health.to_string())
 }

@@ -13,8 +13,7 @@ pub fn answer(prompt: &Prompt<'_>, messages: Range<usize>) -> String {
 }
 
 fn text_of(message: &Message<'_>) -> String {
-    let texts = message.blocks.iter().filter_map(|block| block.text);
-    let texts = texts.map(|text| without_packs(&text.decode()).trim().to_owned());
+    let texts = message.texts().map(|text| without_packs(text.decoded()).trim().to_owned());
     let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
     texts.join("\n\n")
 }

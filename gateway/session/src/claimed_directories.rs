@@ -2,9 +2,13 @@
 //!
 //! A claim grants no access. Only text that client programs write can contain one; human text and tool results are not searched.
 
-use http::HeaderMap;
-use muninn_wire::{Message, Prompt, Role, Text};
+use http::{HeaderMap, HeaderName};
+use muninn_wire::{Message, Passage, Prompt, Role};
 
+/// The header in which a client names its repository.
+const REPOSITORY: HeaderName = HeaderName::from_static("x-muninn-repo");
+/// The header in which Codex describes its turn.
+const CODEX_METADATA: HeaderName = HeaderName::from_static("x-codex-turn-metadata");
 /// The most directories of one request that are examined.
 const MOST_WORKSPACES: usize = 16;
 
@@ -28,14 +32,14 @@ pub struct ClaimedDirectories {
 /// block counts, because a client that changes its directory writes a new one.
 pub fn claimed_directories(headers: &HeaderMap, prompt: &Prompt<'_>) -> ClaimedDirectories {
     let in_message = |message: &Message<'_>| {
-        let mut texts = message.blocks.iter().filter_map(|block| block.text);
+        let mut texts = message.texts();
         match message.role {
             Role::System => texts.find_map(directory_in),
-            Role::User => texts.filter(is_client_text).find_map(directory_in),
+            Role::User => texts.filter(|text| is_client_text(text)).find_map(directory_in),
             _ => None,
         }
     };
-    let system = prompt.system.iter().copied().find_map(directory_in);
+    let system = prompt.system.iter().find_map(directory_in);
     // Not from a message: the chain hashes messages anyway, and a later message must not change earlier keys.
     let first = system.clone();
     let last = prompt.messages.iter().rev().find_map(in_message).or(system);
@@ -57,14 +61,14 @@ pub fn claimed_directories(headers: &HeaderMap, prompt: &Prompt<'_>) -> ClaimedD
 }
 
 fn named_repository(headers: &HeaderMap) -> Vec<String> {
-    let named = headers.get("x-muninn-repo").and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
+    let named = headers.get(REPOSITORY).and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
     named.map(str::to_owned).into_iter().collect()
 }
 
 /// `x-codex-turn-metadata`: JSON with a `workspaces` object keyed by root.
 fn codex_workspaces(headers: &HeaderMap) -> Vec<String> {
     let roots = || -> Option<Vec<String>> {
-        let value = headers.get("x-codex-turn-metadata")?.to_str().ok()?;
+        let value = headers.get(CODEX_METADATA)?.to_str().ok()?;
         let metadata: serde_json::Value = serde_json::from_str(value).ok()?;
         Some(metadata.get("workspaces")?.as_object()?.keys().cloned().collect())
     };
@@ -74,18 +78,18 @@ fn codex_workspaces(headers: &HeaderMap) -> Vec<String> {
     roots
 }
 
-fn is_client_text(text: &Text<'_>) -> bool {
+fn is_client_text(text: &Passage<'_>) -> bool {
     let inner = text.literal()[1..].trim_start();
     inner.starts_with("<system-reminder") || inner.starts_with("<environment_") || inner.starts_with("<env>")
 }
 
-fn directory_in(text: Text<'_>) -> Option<String> {
+fn directory_in(text: &Passage<'_>) -> Option<String> {
     let raw = text.literal();
     // Most texts name no directory; searching the undecoded text avoids a copy.
     if !raw.contains("orking directory:") && !raw.contains("<cwd>") && !raw.contains("Workspace root folder:") {
         return None;
     }
-    let text = text.decode();
+    let text = text.decoded();
     if let Some((_, rest)) = text.rsplit_once("<cwd>") {
         return rest.split_once("</cwd>").map(|(path, _)| path.trim().to_owned());
     }

@@ -30,7 +30,7 @@ impl DerivedId {
             hasher.update(text.as_bytes());
         };
         for text in &prompt.system {
-            let text = text.decode();
+            let text = text.decoded();
             if !text.starts_with(BILLING) {
                 part(b's', text.trim_end());
             }
@@ -39,11 +39,11 @@ impl DerivedId {
             part(b't', &name);
         }
         for message in &prompt.messages[..first] {
-            for text in message.blocks.iter().filter_map(|block| block.text) {
-                part(message.role as u8, without_packs(&text.decode()).trim_end());
+            for text in message.texts() {
+                part(message.role as u8, without_packs(text.decoded()).trim_end());
             }
         }
-        part(b'h', &human_text(&prompt.messages[first]));
+        part(b'h', human_text(&prompt.messages[first]));
         Some(DerivedId(hasher.finalize()))
     }
 }

@@ -74,16 +74,18 @@ pub fn human_turn(prompt: &Prompt<'_>, index: usize) -> Option<HumanTurn> {
         .rev()
         .map(|block| Site { message: index, block })
         .find(|site| prompt.is_boundary(*site))?;
-    Some(HumanTurn { question, site })
+    Some(HumanTurn { question: question.to_owned(), site })
 }
 
 /// The human text of a message's blocks, joined; empty if there is none.
-pub fn human_text(message: &Message<'_>) -> String {
+pub fn human_text<'m>(message: &'m Message<'_>) -> &'m str {
+    message.human(read_human)
+}
+
+fn read_human(message: &Message<'_>) -> String {
     let mut text = String::new();
-    for block in &message.blocks {
-        let Some(literal) = block.text else { continue };
-        let decoded = literal.decode();
-        let human = human_part(&decoded);
+    for part in message.texts() {
+        let human = human_part(part.decoded());
         if !human.is_empty() {
             if !text.is_empty() {
                 text.push_str("\n\n");

@@ -5,8 +5,9 @@
 //! `prompt_cache_key` is no session id either: vendors advise sharing one key across conversations with the same prefix.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use muninn_text::redact;
 use muninn_wire::{Members, Prompt, Role};
 
@@ -15,15 +16,22 @@ use super::derived::DerivedId;
 use super::human::human_turn;
 
 /// Headers with a session id, most specific first.
-const SESSION_HEADERS: [&str; 5] =
-    ["x-muninn-session", "x-claude-code-session-id", "session-id", "session_id", "x-session-id"];
+const SESSION_HEADERS: [HeaderName; 5] = [
+    HeaderName::from_static("x-muninn-session"),
+    HeaderName::from_static("x-claude-code-session-id"),
+    HeaderName::from_static("session-id"),
+    HeaderName::from_static("session_id"),
+    HeaderName::from_static("x-session-id"),
+];
 /// Headers with a subagent's id.
-const AGENT_HEADERS: [&str; 1] = ["x-claude-code-agent-id"];
+const AGENT_HEADER: HeaderName = HeaderName::from_static("x-claude-code-agent-id");
+const THREAD_HEADER: HeaderName = HeaderName::from_static("thread-id");
 /// Headers that name a parent conversation: of Codex's threads, of opencode's child sessions. The subagent's id is then
 /// the session's.
-const PARENT_HEADERS: [&str; 2] = ["x-codex-parent-thread-id", "x-parent-session-id"];
+const PARENT_HEADERS: [HeaderName; 2] =
+    [HeaderName::from_static("x-codex-parent-thread-id"), HeaderName::from_static("x-parent-session-id")];
 /// The header in which Codex names the kind of a subagent.
-const KIND_HEADER: &str = "x-openai-subagent";
+const KIND_HEADER: HeaderName = HeaderName::from_static("x-openai-subagent");
 
 /// The longest id in characters; longer ids are truncated.
 const MAX_LENGTH: usize = 128;
@@ -38,6 +46,7 @@ pub struct Identity<'a> {
     /// The directories that the request claims to work in.
     pub claimed_directories: ClaimedDirectories,
     prompt: &'a Prompt<'a>,
+    derived: OnceLock<Option<DerivedId>>,
 }
 
 impl Identity<'_> {
@@ -49,7 +58,12 @@ impl Identity<'_> {
 
     /// The conversation's derived id, `None` without a human turn. Computed on demand, because it hashes the system text.
     pub fn derived(&self) -> Option<DerivedId> {
-        DerivedId::of(self.prompt)
+        *self.derived.get_or_init(|| DerivedId::of(self.prompt))
+    }
+
+    /// The name of the conversation: the client's session, or the derived id; `None` without a human turn.
+    pub fn conversation(&self) -> Option<String> {
+        self.session.clone().or_else(|| Some(self.derived()?.to_string()))
     }
 }
 
@@ -61,36 +75,36 @@ pub fn identify<'a>(headers: &HeaderMap, prompt: &'a Prompt<'a>) -> Identity<'a>
         session,
         claimed_directories: claimed_directories(headers, prompt),
         prompt,
+        derived: OnceLock::new(),
     }
 }
 
-/// The name of the conversation: the client's session, or the derived id; `None` without a human turn.
-pub fn conversation_name(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<String> {
-    session_id(headers, prompt).or_else(|| Some(DerivedId::of(prompt)?.to_string()))
-}
-
 /// The client's session id, `None` if it sends none.
-pub fn session_id(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<String> {
-    first_of(headers, &SESSION_HEADERS).or_else(|| from_metadata(prompt).and_then(kept_session))
+fn session_id(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<String> {
+    SESSION_HEADERS
+        .iter()
+        .find_map(|name| named(headers, name))
+        .or_else(|| from_metadata(prompt).and_then(kept_session))
 }
 
 /// Whether the headers say that the request comes from a subagent.
 pub(super) fn is_subagent(headers: &HeaderMap) -> bool {
-    let all = AGENT_HEADERS.iter().chain(&PARENT_HEADERS).chain([&KIND_HEADER]);
-    all.into_iter().any(|name| headers.contains_key(*name))
+    headers.contains_key(AGENT_HEADER) || has_parent(headers) || headers.contains_key(KIND_HEADER)
 }
 
 fn agent(headers: &HeaderMap, session: Option<&str>) -> Option<String> {
-    let child = || {
-        let has_parent = PARENT_HEADERS.iter().any(|name| headers.contains_key(*name));
-        has_parent.then(|| first_of(headers, &["thread-id"]).or_else(|| session.map(str::to_owned)))?
-    };
-    first_of(headers, &AGENT_HEADERS).or_else(child).or_else(|| first_of(headers, &[KIND_HEADER]))
+    let child =
+        || has_parent(headers).then(|| named(headers, &THREAD_HEADER).or_else(|| session.map(str::to_owned)))?;
+    named(headers, &AGENT_HEADER).or_else(child).or_else(|| named(headers, &KIND_HEADER))
 }
 
-fn first_of(headers: &HeaderMap, names: &[&str]) -> Option<String> {
-    let value = |name: &&str| kept_session(headers.get(*name)?.to_str().ok()?.to_owned());
-    names.iter().find_map(value)
+fn has_parent(headers: &HeaderMap) -> bool {
+    PARENT_HEADERS.iter().any(|name| headers.contains_key(name))
+}
+
+/// The id in a header.
+fn named(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    kept_session(headers.get(name)?.to_str().ok()?.to_owned())
 }
 
 /// A truncated id; `None` if it is blank.

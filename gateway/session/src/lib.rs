@@ -18,7 +18,7 @@ pub use calls::{has_file_tools, has_shell};
 pub use claimed_directories::{ClaimedDirectories, claimed_directories};
 pub use derived::DerivedId;
 pub use human::{HumanTurn, human_text, human_turn, last_human_turn, newest_human_turn, without_packs};
-pub use identity::{Identity, conversation_name, identify, kept_session, session_id};
+pub use identity::{Identity, identify, kept_session};
 pub use mode::{CONTEXT, Mode};
 pub use reads::reads;
 pub use side_request::{SideRequest, side_request};

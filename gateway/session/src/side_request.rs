@@ -6,7 +6,7 @@
 //! quote the same text elsewhere in a question.
 
 use http::HeaderMap;
-use muninn_wire::{BlockKind, Element, Members, Prompt, Role};
+use muninn_wire::{Element, Members, Message, Passage, Prompt, Role};
 
 use super::identity::is_subagent;
 
@@ -30,7 +30,7 @@ struct Rule {
 struct Request<'a> {
     headers: &'a HeaderMap,
     prompt: &'a Prompt<'a>,
-    last_text: String,
+    last_text: &'a str,
 }
 
 const RULES: [Rule; 15] = [
@@ -129,19 +129,17 @@ pub fn side_request(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<SideRequ
 }
 
 /// The last text block of the last user message.
-fn last_text(prompt: &Prompt<'_>) -> String {
+fn last_text<'p>(prompt: &'p Prompt<'_>) -> &'p str {
     let last = prompt.messages.iter().rfind(|message| message.role == Role::User);
-    last.and_then(|message| message.blocks.iter().rfind(|block| block.kind == BlockKind::Text))
-        .and_then(|block| block.text)
-        .map(|text| text.decode().into_owned())
-        .unwrap_or_default()
+    last.and_then(|message| message.texts().last()).map(Passage::decoded).unwrap_or_default()
 }
 
 /// The most bytes from the start of a text in which a marker counts.
 const OPENING: usize = 100;
 
 fn opens_with(text: &str, words: &str) -> bool {
-    text.trim_start().find(words).is_some_and(|at| at + words.len() <= OPENING)
+    let text = text.trim_start();
+    text[..text.floor_char_boundary(OPENING)].contains(words)
 }
 
 impl Request<'_> {
@@ -157,7 +155,7 @@ impl Request<'_> {
     }
 
     fn last_text_opens_with(&self, words: &str) -> bool {
-        opens_with(&self.last_text, words)
+        opens_with(self.last_text, words)
     }
 
     fn system_starts(&self, start: &str) -> bool {
@@ -169,14 +167,10 @@ impl Request<'_> {
     }
 
     fn any_system_text(&self, is: impl Fn(&str) -> bool) -> bool {
-        let in_messages = self
-            .prompt
-            .messages
-            .iter()
-            .filter(|message| message.role == Role::System)
-            .flat_map(|message| message.blocks.iter().filter_map(|block| block.text));
+        let messages = self.prompt.messages.iter().filter(|message| message.role == Role::System);
+        let in_messages = messages.flat_map(Message::texts);
         // The markers are plain ASCII near the start, so the undecoded literal can be searched.
-        self.prompt.system.iter().copied().chain(in_messages).any(|text| is(&text.literal()[1..]))
+        self.prompt.system.iter().chain(in_messages).any(|text| is(&text.literal()[1..]))
     }
 
     /// `output_config.format` is a schema whose one property is `title`.

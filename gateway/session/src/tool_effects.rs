@@ -86,8 +86,8 @@ pub fn tool_effects(
             tool_effects.exploring_calls += u32::from(call.explores(&files));
         }
         if message.role == Role::Assistant {
-            for text in message.blocks.iter().filter_map(|block| block.text) {
-                tool_effects.cite(&text.decode(), (root, claimed), is_there);
+            for text in message.texts() {
+                tool_effects.cite(text.decoded(), (root, claimed), is_there);
             }
         }
     }

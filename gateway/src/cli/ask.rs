@@ -14,7 +14,7 @@ use muninn_ledger::Receipt;
 use serde_json::{Value, json};
 
 use super::progress::ProgressLine;
-use super::{CliError, Common, Exit, examples, output, why};
+use super::{CliError, Common, Exit, examples, log, output, why};
 
 /// The header that names a session.
 const SESSION: &str = "x-muninn-session";
@@ -45,7 +45,7 @@ pub(crate) struct Ask {
 
 impl Ask {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("warn");
+        log::to_stderr("warn");
         let mut config = common.configuration(Some("127.0.0.1:0".to_owned()))?;
         // Access keys protect a shared gateway. This gateway serves one question of its own user.
         config.keys.clear();

@@ -14,6 +14,7 @@ use muninn_text::model::Model;
 use muninn_text::redact;
 use serde_json::json;
 
+use super::log;
 use super::output::{self, plural};
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit, examples};
@@ -47,7 +48,7 @@ pub(crate) struct Explore {
 
 impl Explore {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("warn");
+        log::to_stderr("warn");
         let config = common.configuration(None)?;
         let repository = common.workspace_with(&config)?;
         if let Some(problem) = &repository.problem {

@@ -19,7 +19,7 @@ use muninn_session::transcript::Client;
 #[cfg(unix)]
 use super::daemon::{DaemonPlace, wait};
 use super::hook_deadline::Deadline;
-use super::{CliError, Common, examples, output};
+use super::{CliError, Common, examples, log, output};
 #[cfg(unix)]
 use muninn_doors::socket::CallError;
 
@@ -95,7 +95,7 @@ impl Arguments {
         let Ok(deadline) = Deadline::start() else {
             return ExitCode::SUCCESS;
         };
-        output::log_to_state("hook.log", "warn");
+        log::to_state("hook.log", "warn");
         std::panic::set_hook(Box::new(|panic| tracing::error!("a hook panicked: {panic}")));
         let answered = catch_unwind(AssertUnwindSafe(|| self.answer(&deadline)));
         if let Ok(Err(error)) = answered {

@@ -7,6 +7,7 @@ use muninn_context_engine::IndexReport;
 use muninn_core::Workspace;
 use serde::Serialize;
 
+use super::log;
 use super::output::{self, plural};
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit, examples};
@@ -25,7 +26,7 @@ pub(crate) struct Index {
 
 impl Index {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("warn");
+        log::to_stderr("warn");
         let config = common.configuration(None)?;
         let repository = common.workspace_with(&config)?;
         if let Some(problem) = repository.problem {

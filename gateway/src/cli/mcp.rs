@@ -12,7 +12,7 @@ use muninn_doors::mcp::{self, LocalClient, Offer, UnknownTool};
 use muninn_http::Mount;
 
 use super::local_calls::LocalCalls;
-use super::{CliError, Common, Exit, examples, output};
+use super::{CliError, Common, Exit, examples, log};
 
 /// The time that the learner and the store get at the end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
@@ -33,7 +33,7 @@ pub(crate) struct Mcp {
 impl Mcp {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         // Stdout belongs to the protocol. The SDK logs a client's leaving as an error.
-        output::log_to_stderr("warn,rmcp=off");
+        log::to_stderr("warn,rmcp=off");
         let config = common.configuration(None)?;
         let names = if self.tools.is_empty() { &config.mcp.tools } else { &self.tools };
         let mut offer = offer(&config, names)?;

@@ -21,6 +21,7 @@ mod journal;
 mod key;
 mod knowledge;
 mod local_calls;
+mod log;
 mod man;
 mod mcp;
 mod memory;

@@ -9,7 +9,7 @@ use muninn_core::model::{self, PullError, Status};
 use serde_json::json;
 
 use super::progress::ProgressLine;
-use super::{CliError, Common, Exit, examples, output};
+use super::{CliError, Common, Exit, examples, log, output};
 
 /// Fetch the larger embedding model, or show whether it is installed
 #[derive(Args)]
@@ -57,7 +57,7 @@ enum Action {
 impl ModelCommand {
     /// Reads no configuration and no repository: models belong to the machine.
     pub(crate) fn run(self, _: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("warn");
+        log::to_stderr("warn");
         let models = paths::models_dir()?;
         match self.action {
             Action::Pull { index, from, force, json } => pull((index, from), force, models, json),

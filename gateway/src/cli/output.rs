@@ -1,15 +1,10 @@
-//! The two streams that a command writes to, and its log.
+//! The two streams that a command writes to.
 
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
 use muninn_backend::Router;
-use muninn_base::private_file;
-use muninn_config::{env_vars, paths};
-use muninn_text::redact::redact;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::MakeWriter;
 
 /// The first error of writing to stdout.
 static WRITE_ERROR: OnceLock<String> = OnceLock::new();
@@ -123,94 +118,6 @@ fn is_invisible(c: char) -> bool {
     )
 }
 
-/// Starts logging to stderr, at `default` unless the environment says otherwise.
-pub(crate) fn log_to_stderr(default: &str) {
-    let colours = std::io::stderr().is_terminal() && std::env::var_os(env_vars::NO_COLOR).is_none();
-    start_log(default, colours, std::io::stderr);
-}
-
-/// The size of a log from which it begins anew, in bytes.
-const MOST_LOG: u64 = 1 << 20;
-
-/// Starts logging to a file of the state directory. If it cannot be written, nothing is logged; if others control the
-/// directory, the log goes to stderr.
-pub(crate) fn log_to_state(name: &str, default: &str) {
-    let state = match paths::closed_state_dir() {
-        Ok(state) => state,
-        // Nothing in it is used, so a log must be elsewhere for the user to learn why.
-        Err(_) => return log_to_stderr(default),
-    };
-    let open = || -> std::io::Result<std::fs::File> {
-        private_file::dir(&state.path)?;
-        let file = private_file::append(&state.path.join(name))?;
-        if file.metadata()?.len() > MOST_LOG {
-            file.set_len(0)?;
-        }
-        Ok(file)
-    };
-    if let Ok(file) = open() {
-        log_to_file(file, default);
-    }
-    if let Some(notice) = state.notice {
-        tracing::warn!("{notice}");
-    }
-}
-
-/// Starts logging to a file, for commands that give their terminal to a child process.
-fn log_to_file(file: std::fs::File, default: &str) {
-    start_log(default, false, std::sync::Arc::new(file));
-}
-
-fn start_log(default: &str, colours: bool, writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static) {
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter(default))
-        .with_target(false)
-        .with_ansi(colours)
-        // A log on a full disk must not be reported on stderr, which clients show.
-        .log_internal_errors(false)
-        .with_writer(RedactingWriter(writer));
-    let format = std::env::var(env_vars::LOG_FORMAT).unwrap_or_default();
-    // A second start in one process, as in tests, has no effect.
-    match format.as_str() {
-        "json" => subscriber.json().flatten_event(true).try_init(),
-        _ => subscriber.try_init(),
-    }
-    .ok();
-    if !matches!(format.as_str(), "" | "text" | "json") {
-        tracing::warn!("{} is `{format}`, which is neither `text` nor `json`; using text", env_vars::LOG_FORMAT);
-    }
-}
-
-/// Removes secrets from every line of a log. The libraries below log parts of requests, such as the name of an unknown tool.
-struct RedactingWriter<W>(W);
-
-impl<'w, M: MakeWriter<'w>> MakeWriter<'w> for RedactingWriter<M> {
-    type Writer = RedactingWriter<M::Writer>;
-
-    fn make_writer(&'w self) -> Self::Writer {
-        RedactingWriter(self.0.make_writer())
-    }
-}
-
-impl<W: Write> Write for RedactingWriter<W> {
-    /// Writes an event, which the formatter hands over whole.
-    fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
-        match std::str::from_utf8(event) {
-            Ok(text) => self.0.write_all(redact(text).as_bytes())?,
-            Err(_) => self.0.write_all(event)?,
-        }
-        Ok(event.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.0.flush()
-    }
-}
-
-fn filter(default: &str) -> EnvFilter {
-    EnvFilter::try_from_env(env_vars::LOG).unwrap_or_else(|_| EnvFilter::new(default))
-}
-
 /// Formats an RFC 3339 time in the local time zone, to the second. Text that is not a time is returned unchanged.
 pub(crate) fn local_time(at: &str) -> String {
     format_time(at, jiff::tz::TimeZone::system())
@@ -268,40 +175,6 @@ mod tests {
         assert_eq!(visible(wild, false), wild, "files and pipes get the bytes");
         let emoji = "\u{1f468}\u{200d}\u{1f467}";
         assert_eq!(visible(emoji, true), emoji);
-    }
-
-    #[test]
-    fn log_lines_of_any_library_have_no_secrets() {
-        let key = format!("muninn-{}", "1b40".repeat(16));
-        for is_json in [false, true] {
-            let log = std::sync::Arc::new(parking_lot::Mutex::new(Vec::new()));
-            let writer = {
-                let log = std::sync::Arc::clone(&log);
-                move || SharedLog(std::sync::Arc::clone(&log))
-            };
-            let subscriber = tracing_subscriber::fmt().with_ansi(!is_json).with_writer(RedactingWriter(writer));
-            let warn = || tracing::warn!(tool = %key, "response error: tool not found: {key}");
-            if is_json {
-                tracing::subscriber::with_default(subscriber.json().flatten_event(true).finish(), warn);
-            } else {
-                tracing::subscriber::with_default(subscriber.finish(), warn);
-            }
-            let text = String::from_utf8(log.lock().clone()).unwrap();
-            assert!(text.contains("tool not found") && !text.contains("1b401b40"), "{text}");
-            assert!(!is_json || serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
-        }
-    }
-
-    struct SharedLog(std::sync::Arc<parking_lot::Mutex<Vec<u8>>>);
-
-    impl Write for SharedLog {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().write(bytes)
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use muninn_notebooks::personal::{
 use muninn_personal::{ArchiveError, Imported, VersionError};
 use serde::Serialize;
 
-use super::{CliError, Common, Exit, examples, output};
+use super::{CliError, Common, Exit, examples, log, output};
 
 /// Keep what concerns you, not a repository, in files of your own
 #[derive(Args)]
@@ -127,7 +127,7 @@ enum Action {
 
 impl PersonalCommand {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("warn");
+        log::to_stderr("warn");
         let config = common.configuration(None)?;
         let personal = opened(&config)?;
         let json = self.json;

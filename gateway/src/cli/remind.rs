@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{CliError, Common, Exit, examples, is_confirmed, output};
+use super::{CliError, Common, Exit, examples, is_confirmed, log, output};
 
 /// The pause between two looks for a directory that does not exist.
 pub const PAUSE: Duration = Duration::from_secs(30);
@@ -163,7 +163,7 @@ struct Listed {
 
 impl RemindCommand {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("warn");
+        log::to_stderr("warn");
         let config = common.configuration(None)?;
         if self.follow && !config.personal.enabled {
             // The monitor of a plugin starts in each session.

@@ -10,7 +10,7 @@ use clap::Args;
 use muninn_config::presence::client_variables;
 use muninn_http::Server;
 
-use super::{CliError, Common, Exit, examples, mcp, output};
+use super::{CliError, Common, Exit, examples, log, mcp, output};
 
 /// Run a coding agent, or any command, with a gateway of its own
 #[derive(Args)]
@@ -30,7 +30,7 @@ impl Run {
         let mut config = common.configuration(Some("127.0.0.1:0".to_owned()))?;
         // Access keys protect a shared gateway. This gateway is the user's own, and the command knows no key.
         config.keys.clear();
-        output::log_to_state("run.log", "info,rmcp=warn");
+        log::to_state("run.log", "info,rmcp=warn");
         let mounts = mcp::mounts(&config)?;
         let server = Server::start(config, &common.directory()?, mounts)?;
         server.app().index_in_background();

@@ -8,7 +8,7 @@ use muninn_core::App;
 use muninn_http::Server;
 
 use super::signals::{Request, Signals};
-use super::{CliError, Common, examples, mcp, output};
+use super::{CliError, Common, examples, log, mcp, output};
 
 /// Run the gateway until it is stopped; SIGHUP reloads its configuration
 #[derive(Args)]
@@ -25,7 +25,7 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("info,rmcp=warn");
+        let _log = log::to_stderr_later("info,rmcp=warn");
         let config = common.configuration(self.listen.clone())?;
         let mut signals = Signals::install()?;
         let mounts = mcp::mounts(&config)?;

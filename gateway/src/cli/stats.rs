@@ -7,7 +7,7 @@ use muninn_config::paths;
 use muninn_core::{Comparison, Counts, Stats as Sums, stats};
 use muninn_ledger::SqliteStore;
 
-use super::{CliError, Common, examples, output};
+use super::{CliError, Common, examples, log, output};
 
 /// Show what packs gained and cost, per repository
 ///
@@ -29,7 +29,7 @@ pub(crate) struct Stats {
 
 impl Stats {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("warn");
+        log::to_stderr("warn");
         let config = common.configuration(None)?;
         let store = SqliteStore::open(&paths::state_dir()?, &config.limits)?;
         let sums = stats(&store, Common::clock().now(), self.days)?;

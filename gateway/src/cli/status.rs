@@ -15,6 +15,7 @@ use muninn_team::learn::budget::DailyBudget;
 use muninn_text::model::block_on;
 use serde_json::{Value, json};
 
+use super::log;
 use super::model::MODEL_OFFER;
 use super::output::{self, plural, sanitize_line};
 use super::{CliError, Common, examples};
@@ -36,7 +37,7 @@ pub(crate) struct Status {
 
 impl Status {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("error");
+        log::to_stderr("error");
         let config = common.configuration(None)?;
         let state_dir = paths::state_dir()?;
         let repository = common.workspace_with(&config)?;
@@ -60,6 +61,7 @@ impl Status {
             "listen": config.listen,
             "running": running,
             "tasks": health["tasks"],
+            "added": health["added"],
             "embedder": match &health["embedder"] {
                 Value::Null => repository.embedder().report(),
                 embedder => embedder.clone(),
@@ -151,6 +153,13 @@ fn gateway(status: &Value) -> Vec<Line> {
     let keys: Vec<_> = items(&status["keys"]).filter_map(word).collect();
     if !keys.is_empty() {
         lines.push(("access keys", keys.join(", ")));
+    }
+    let added = &status["added"];
+    if let (Some(requests), Some(p50), Some(p99)) =
+        (added["requests"].as_u64(), added["p50_ms"].as_f64(), added["p99_ms"].as_f64())
+    {
+        let newest = if requests == 1 { "request".to_owned() } else { format!("{requests} requests") };
+        lines.push(("added time", format!("{p50} ms (p50) and {p99} ms (p99) before it sent the last {newest} on")));
     }
     let panicked = items(&status["tasks"]).filter(|task| task["panics"] != 0);
     lines.extend(panicked.filter_map(|task| {

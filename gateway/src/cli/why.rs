@@ -9,6 +9,7 @@ use muninn_context_engine::Relevance;
 use muninn_core::{ReceiptError, find_receipt, latest_receipts};
 use muninn_ledger::{Estimate, Receipt, ReceiptItem, SqliteStore};
 
+use super::log;
 use super::output::{self, plural};
 use super::{CliError, Common, Exit, examples};
 
@@ -36,7 +37,7 @@ pub(crate) struct Why {
 
 impl Why {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("warn");
+        log::to_stderr("warn");
         let config = common.configuration(None)?;
         let store = SqliteStore::open(&paths::state_dir()?, &config.limits)?;
         match &self.id {

@@ -9,7 +9,7 @@ use muninn_config::env_vars;
 use muninn_core::{SessionWorklog, WorklogStatus, WorklogUseError, Workspace};
 use muninn_notebooks::worklog::{FILE, HANDOVER_LINES, Mutation, MutationKind, ParsedMutation, WorklogError};
 
-use super::{CliError, Common, Exit, examples, output};
+use super::{CliError, Common, Exit, examples, log, output};
 
 /// Keep a worklog of the task in JOURNAL.md, which all agents of a worktree share
 #[derive(Args)]
@@ -96,7 +96,7 @@ enum Action {
 
 impl WorklogCommand {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("warn");
+        log::to_stderr("warn");
         let workspace = common.workspace()?;
         let worklog = workspace.worklog()?;
         let from_client = || std::env::var(env_vars::CLAUDE_CODE_SESSION_ID).ok();

@@ -23,14 +23,14 @@ fn message(element: Element<'_>) -> Message<'_> {
         Role::Assistant | Role::Tool => ToolPart::of_chat(&members),
         _ => Vec::new(),
     };
-    Message { role, content, blocks, tools, declared_tools: None }
+    Message::new(role, content, blocks, tools)
 }
 
 /// The insertion of `literal`, a JSON string, at the end of the target's text, before its closing quote. All backends
 /// of this format read this place alike, in a string and in parts. So the prompt stays the same if a client turns one
 /// into the other.
 pub(super) fn insert(body: &str, target: &Block<'_>, literal: &str) -> Vec<Insertion> {
-    let Some(text) = target.text else {
+    let Some(text) = &target.text else {
         return Vec::new();
     };
     let inner = &literal[1..literal.len() - 1];

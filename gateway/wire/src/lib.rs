@@ -50,7 +50,7 @@ pub use end_watch::EndWatch;
 pub use format::{ANTHROPIC_VERSION, Dialect, WireFormat};
 pub use insertion::Insertion;
 pub use lenient::{NotJson, lenient};
-pub use message::{Block, BlockKind, Content, Message, Role};
+pub use message::{Block, BlockKind, Content, Message, Passage, Role};
 pub use parse_error::ParseError;
 pub use prompt::{Prompt, Site};
 pub use scan::{Element, Members, Text};

@@ -1,3 +1,6 @@
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
 use super::scan::{Element, Members, Text, elements, span};
 use super::tools::ToolPart;
 
@@ -24,11 +27,41 @@ pub enum BlockKind {
     Other,
 }
 
+/// A text of a prompt, decoded when it is first read.
+#[derive(Debug)]
+pub struct Passage<'a> {
+    text: Text<'a>,
+    /// The decoded text, if it differs from the literal.
+    decoded: OnceLock<Option<String>>,
+}
+
+impl<'a> Passage<'a> {
+    /// The literal, with its quotes.
+    pub fn literal(&self) -> &'a str {
+        self.text.literal()
+    }
+
+    /// The text. Lone surrogates are U+FFFD.
+    pub fn decoded(&self) -> &str {
+        let decoded = self.decoded.get_or_init(|| match self.text.decode() {
+            Cow::Owned(text) => Some(text),
+            Cow::Borrowed(_) => None,
+        });
+        decoded.as_deref().unwrap_or(self.text.inner())
+    }
+}
+
+impl<'a> From<Text<'a>> for Passage<'a> {
+    fn from(text: Text<'a>) -> Passage<'a> {
+        Passage { text, decoded: OnceLock::new() }
+    }
+}
+
 /// One block (messages), part (chat) or content item (responses).
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Block<'a> {
     pub kind: BlockKind,
-    pub text: Option<Text<'a>>,
+    pub text: Option<Passage<'a>>,
     /// Its last value, after which it ends. For string content, the literal.
     last: &'a str,
 }
@@ -36,7 +69,7 @@ pub struct Block<'a> {
 impl<'a> Block<'a> {
     /// String content as one block.
     pub(super) fn of_string(kind: BlockKind, text: Text<'a>) -> Block<'a> {
-        Block { kind, text: (kind == BlockKind::Text).then_some(text), last: text.literal() }
+        Block { kind, text: (kind == BlockKind::Text).then(|| text.into()), last: text.literal() }
     }
 
     /// The byte offset in `body` after the block, which must be an object.
@@ -72,6 +105,28 @@ pub struct Message<'a> {
     pub tools: Vec<ToolPart<'a>>,
     /// The list of tools that it declares for the model, as some items of a responses request do.
     pub declared_tools: Option<&'a str>,
+    pub(super) human: OnceLock<String>,
+}
+
+impl<'a> Message<'a> {
+    pub(super) fn new(
+        role: Role,
+        content: Content<'a>,
+        blocks: Vec<Block<'a>>,
+        tools: Vec<ToolPart<'a>>,
+    ) -> Message<'a> {
+        Message { role, content, blocks, tools, declared_tools: None, human: OnceLock::new() }
+    }
+
+    /// The texts of its blocks in order.
+    pub fn texts(&self) -> impl Iterator<Item = &Passage<'a>> {
+        self.blocks.iter().filter_map(|block| block.text.as_ref())
+    }
+
+    /// What a human wrote in it, by `read` when it is first asked for.
+    pub fn human(&self, read: impl FnOnce(&Message<'a>) -> String) -> &str {
+        self.human.get_or_init(|| read(self))
+    }
 }
 
 /// Reads a `content` member: a string, or an array of objects with a `type`. `kind_of` gives the kind of an object with
@@ -95,7 +150,7 @@ pub(super) fn content<'a>(
         let name = members.string("type").unwrap_or_default();
         let (kind, text) = match kind_of(&name, &members) {
             BlockKind::Text => match members.text("text") {
-                Some(text) => (BlockKind::Text, Some(text)),
+                Some(text) => (BlockKind::Text, Some(text.into())),
                 None => (BlockKind::Other, None),
             },
             kind => (kind, None),

@@ -1,18 +1,21 @@
 //! Reads requests in the messages format: `system` is a top-level member, content is a string or a list of blocks, and
 //! tool results are blocks of user messages.
 
-use super::message::{BlockKind, Message, content, role};
+use super::message::{BlockKind, Message, Passage, content, role};
 use super::parse_error::ParseError;
 use super::scan::{Conversation, Element, Members, Text};
 use super::tools::ToolPart;
 
-pub(super) fn system<'a>(members: &Members<'a>) -> Vec<Text<'a>> {
+pub(super) fn system<'a>(members: &Members<'a>) -> Vec<Passage<'a>> {
     let Some(raw) = members.get("system") else {
         return Vec::new();
     };
     match Text::of(raw) {
-        Some(text) => vec![text],
-        None => members.elements("system").into_iter().filter_map(|block| block.object()?.text("text")).collect(),
+        Some(text) => vec![text.into()],
+        None => {
+            let blocks = members.elements("system").into_iter();
+            blocks.filter_map(|block| Some(block.object()?.text("text")?.into())).collect()
+        }
     }
 }
 
@@ -33,5 +36,5 @@ fn message<'a>(element: Element<'a>) -> Message<'a> {
         }
     };
     let (content, blocks) = content(members.get("content"), kind_of, BlockKind::Text);
-    Message { role: role(members.text("role")), content, blocks, tools, declared_tools: None }
+    Message::new(role(members.text("role")), content, blocks, tools)
 }

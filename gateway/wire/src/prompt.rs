@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::insertion::Insertion;
-use super::message::{Block, BlockKind, Content, Message, Role, declared_tools};
+use super::message::{Block, BlockKind, Content, Message, Passage, Role, declared_tools};
 use super::parse_error::ParseError;
 use super::scan::{Body, Element, Members, Text, elements, span};
 use super::{WireFormat, chat, messages, responses};
@@ -20,7 +20,7 @@ pub struct Prompt<'a> {
     pub members: Members<'a>,
     pub body: &'a str,
     /// Top-level system text (`system`, `instructions`).
-    pub system: Vec<Text<'a>>,
+    pub system: Vec<Passage<'a>>,
     /// The conversation.
     pub messages: Vec<Message<'a>>,
 }
@@ -105,9 +105,9 @@ impl<'a> Prompt<'a> {
     pub fn is_boundary(&self, site: Site) -> bool {
         let message = self.messages.get(site.message);
         let block = message.and_then(|message| message.blocks.get(site.block));
-        let has_text = |text: Text<'_>| !text.decode().trim_end().is_empty();
+        let has_text = |text: &Passage<'_>| !text.decoded().trim_end().is_empty();
         message.is_some_and(|message| message.role == Role::User)
-            && block.and_then(|block| block.text).is_some_and(has_text)
+            && block.and_then(|block| block.text.as_ref()).is_some_and(has_text)
     }
 
     /// Whether a block can be inserted after this tool result: the last one of a user message in the messages format,

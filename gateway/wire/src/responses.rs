@@ -1,6 +1,6 @@
 //! Reads requests in the responses format: `input` is a string or a list of items. Only some items are messages.
 
-use super::message::{Block, BlockKind, Content, Message, Role, content, declared_tools, role};
+use super::message::{Block, BlockKind, Content, Message, Passage, Role, content, declared_tools, role};
 use super::parse_error::ParseError;
 use super::scan::{Conversation, Element, Members, Text};
 use super::tools::ToolPart;
@@ -9,8 +9,8 @@ use super::tools::ToolPart;
 /// of the client's tool search.
 const DECLARING: [&str; 2] = ["additional_tools", "tool_search_output"];
 
-pub(super) fn instructions<'a>(members: &Members<'a>) -> Vec<Text<'a>> {
-    members.text("instructions").into_iter().collect()
+pub(super) fn instructions<'a>(members: &Members<'a>) -> Vec<Passage<'a>> {
+    members.text("instructions").into_iter().map(Passage::from).collect()
 }
 
 pub(super) fn items<'a>(
@@ -30,13 +30,8 @@ pub(super) fn items<'a>(
         Conversation::List(list) => Ok(list.into_iter().map(item).collect()),
         Conversation::Other(raw) => {
             let text = Text::of(raw.get()).ok_or(ParseError::WrongType("input", "a string or an array"))?;
-            Ok(vec![Message {
-                role: Role::User,
-                content: Content::Bare(raw.get()),
-                blocks: vec![Block::of_string(BlockKind::Text, text)],
-                tools: Vec::new(),
-                declared_tools: None,
-            }])
+            let block = Block::of_string(BlockKind::Text, text);
+            Ok(vec![Message::new(Role::User, Content::Bare(raw.get()), vec![block], Vec::new())])
         }
     }
 }
@@ -52,18 +47,14 @@ fn item(element: Element<'_>) -> Message<'_> {
         _ => Role::Other,
     };
     if !matches!(&*kind, "message" | "") {
-        return Message {
-            role,
-            content: Content::None,
-            blocks: Vec::new(),
-            tools: ToolPart::of_item(members.text("type"), &members).into_iter().collect(),
-            declared_tools: declared_tools(&members).filter(|_| DECLARING.contains(&&*kind)),
-        };
+        let tools = ToolPart::of_item(members.text("type"), &members).into_iter().collect();
+        let declared_tools = declared_tools(&members).filter(|_| DECLARING.contains(&&*kind));
+        return Message { declared_tools, ..Message::new(role, Content::None, Vec::new(), tools) };
     }
     let kind_of = |name: &str, _: &Members<'_>| match name {
         "input_text" | "output_text" | "text" => BlockKind::Text,
         _ => BlockKind::Other,
     };
     let (content, blocks) = content(members.get("content"), kind_of, BlockKind::Text);
-    Message { role, content, blocks, tools: Vec::new(), declared_tools: None }
+    Message::new(role, content, blocks, Vec::new())
 }

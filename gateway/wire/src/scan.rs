@@ -265,9 +265,14 @@ impl<'a> Text<'a> {
         self.0
     }
 
+    /// The literal without its quotes.
+    pub(super) fn inner(self) -> &'a str {
+        &self.0[1..self.0.len() - 1]
+    }
+
     /// Decodes the literal. Lone surrogates become U+FFFD.
     pub fn decode(self) -> Cow<'a, str> {
-        let inner = &self.0[1..self.0.len() - 1];
+        let inner = self.inner();
         if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
             return Cow::Borrowed(inner);
         }

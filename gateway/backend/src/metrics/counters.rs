@@ -20,6 +20,7 @@ use super::labels::{
     BackendLabel, FieldLabels, FormatLabel, ForwardLabels, OutcomeLabel, RefusalLabels, RequestLabels, TaskLabel,
     TokenLabels,
 };
+use super::recent::{AddedTimes, RecentTimes};
 use super::{FinishedRequest, ForwardedRequest};
 use crate::CONTEXT_MODEL;
 
@@ -59,6 +60,7 @@ pub struct Metrics {
     task_panics: Family<TaskLabel, Gauge>,
     first_byte: Family<BackendLabel, Histogram>,
     added: Family<FormatLabel, Histogram>,
+    recent: RecentTimes,
 }
 
 impl Default for Metrics {
@@ -84,6 +86,7 @@ impl Default for Metrics {
             task_panics: Family::default(),
             first_byte: Family::new_with_constructor(|| Histogram::new(FIRST_BYTE)),
             added: Family::new_with_constructor(|| Histogram::new(ADDED)),
+            recent: RecentTimes::default(),
         };
         metrics.register();
         metrics.add_backend_labels(UNCONFIGURED);
@@ -188,6 +191,12 @@ impl Metrics {
         }
         let format = Receipt::format_name(finished.format);
         self.added.get_or_create(&FormatLabel { format }).observe(finished.added.as_secs_f64());
+        self.recent.note(finished.added);
+    }
+
+    /// What Muninn added to the newest conversation requests; `None` before the first one is finished.
+    pub fn added_times(&self) -> Option<AddedTimes> {
+        self.recent.summary()
     }
 
     /// Counts a conversation request that got an error from Muninn before it had a backend.

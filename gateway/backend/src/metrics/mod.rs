@@ -9,7 +9,9 @@
 
 mod counters;
 mod labels;
+mod recent;
 mod requests;
 
 pub use counters::{Active, Metrics};
+pub use recent::AddedTimes;
 pub use requests::{CONTENT_TYPE, FinishedRequest, ForwardedRequest};

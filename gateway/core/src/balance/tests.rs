@@ -120,11 +120,13 @@ fn planned(app: &Arc<App>, session: &str) -> Plan {
     let prompt = Prompt::parse(WireFormat::Chat, body.as_bytes()).unwrap();
     let (caller, mut headers) = (Caller::local(None), HeaderMap::new());
     headers.insert("x-muninn-session", session.parse().unwrap());
+    let identity = identify(&headers, &prompt);
     let (progress, _watching) = ProgressSender::new();
     let request = PlanRequest {
         caller: &caller,
         headers: &headers,
         prompt: &prompt,
+        identity: &identity,
         window: None,
         prices: Prices::default(),
         deep: DeepLane::Off,

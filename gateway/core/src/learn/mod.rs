@@ -25,5 +25,5 @@ pub use flush::flush;
 pub(super) use guard::{MOST_BYTES, guarded};
 pub use host::SummarizerHost;
 pub use learner::Learner;
-pub use observe::{ObservedRequest, Observing};
+pub use observe::{ObservedConversation, ObservedRequest, Observing};
 pub use place::place;

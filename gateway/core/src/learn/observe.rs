@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::HeaderMap;
 use muninn_backend::access::Caller;
 use muninn_base::RelPath;
 use muninn_ledger::{Receipt, Store as Receipts};
@@ -15,7 +14,7 @@ use muninn_notebooks::personal::{Personal, SignalContext};
 use muninn_personal::reminders::is_prompt;
 use muninn_reconcile::Judge;
 use muninn_reconcile::judge::{Claim, FittedJudge, Relation};
-use muninn_session::{ToolEffects, answer, human_turn, identify, named_files, tool_effects};
+use muninn_session::{Identity, ToolEffects, answer, human_turn, named_files, tool_effects};
 use muninn_team::Memory;
 use muninn_team::learn::decisions::{Decision, Speaker, decisions};
 use muninn_team::learn::{ShownNote, Turn, is_used, summary};
@@ -34,8 +33,8 @@ use crate::signal_log::SignalLog;
 /// A request of a conversation, as it came in.
 pub struct ObservedRequest {
     pub body: Bytes,
-    pub headers: HeaderMap,
     pub format: WireFormat,
+    pub conversation: ObservedConversation,
     pub answer: Arc<ObservedAnswer>,
     pub workspace: Arc<Workspace>,
     pub caller: Caller,
@@ -46,6 +45,21 @@ pub struct ObservedRequest {
     pub personal: Option<Arc<Personal>>,
     /// Where the turns' events are logged, if they are.
     pub signals: Option<SignalLog>,
+}
+
+/// The conversation of an observed request.
+pub struct ObservedConversation {
+    /// Its session id or derived id.
+    pub name: String,
+    /// The directories that the client claims.
+    pub claimed: Vec<String>,
+}
+
+impl ObservedConversation {
+    /// The conversation of a request; `None` if it has neither a session id nor a derived id.
+    pub fn of(identity: &Identity<'_>) -> Option<ObservedConversation> {
+        Some(ObservedConversation { name: identity.conversation()?, claimed: identity.claimed_directories.now.clone() })
+    }
 }
 
 /// What was observed.
@@ -82,8 +96,8 @@ impl ObservedRequest {
         self.body.len().max(16 << 10)
     }
 
-    /// Learns from the request. The receipts may lack what other processes have written since `as_of`. `None` where the conversation has neither a session id nor a derived id, and where a reminder
-    /// runs it.
+    /// Learns from the request. The receipts may lack what other processes have written since `as_of`. `None` without a human turn,
+    /// and where a reminder runs the conversation.
     pub(super) fn learn_from(
         &self,
         part: TurnsToLearn,
@@ -91,8 +105,7 @@ impl ObservedRequest {
         lookup: Instant,
     ) -> Option<LearnedConversation> {
         let prompt = Prompt::parse(self.format, &self.body).ok()?;
-        let identity = identify(&self.headers, &prompt);
-        let name = identity.session.clone().or_else(|| identity.derived().map(|id| id.to_string()))?;
+        let ObservedConversation { name, claimed } = &self.conversation;
         let turns = human_turns(&prompt);
         if turns.iter().any(|(_, question)| is_prompt(question)) {
             return None;
@@ -104,8 +117,8 @@ impl ObservedRequest {
             prompt: &prompt,
             turns: &turns,
             first_words: turns.iter().map(|_| OnceCell::new()).collect(),
-            name: &name,
-            claimed: &identity.claimed_directories.now,
+            name,
+            claimed,
             store: receipts,
             learned: (part == TurnsToLearn::Earlier).then(|| newest.saturating_sub(1)),
             receipts: OnceCell::new(),
@@ -117,13 +130,13 @@ impl ObservedRequest {
             TurnsToLearn::Earlier => (Ok(()), None),
             TurnsToLearn::Last => {
                 let whole = read.whole(newest);
-                (self.keep_whole(&name, &whole), Some(whole))
+                (self.keep_whole(name, &whole), Some(whole))
             }
         };
         if let Err(error) = kept {
             tracing::warn!(%error, "cannot write records to the spool");
         }
-        Some(LearnedConversation { name, whole })
+        Some(LearnedConversation { name: name.clone(), whole })
     }
 
     fn keep_turn(&self, name: &str, turn: &Turn, mark: &str) -> Result<(), SpoolError> {

@@ -31,9 +31,8 @@ pub(crate) fn chain(app: &App, caller: &Caller, prompt: &Prompt<'_>, identity: &
 
 impl Plan {
     pub(crate) fn set_identity(&mut self, identity: &Identity<'_>) {
-        let redacted = |id: &String| redact(id).into_owned();
-        self.receipt.session = identity.session.as_ref().map(redacted);
-        self.receipt.agent = identity.agent.as_ref().map(redacted);
+        self.receipt.session.clone_from(&identity.session);
+        self.receipt.agent.clone_from(&identity.agent);
         self.receipt.turn = Some(identity.turn()).filter(|turn| *turn > 0);
         if identity.session.is_none() {
             self.receipt.derived = identity.derived().map(|id| id.to_string());

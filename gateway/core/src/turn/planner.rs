@@ -12,7 +12,7 @@ use muninn_session::{
     AnsweredCall, HumanTurn, Identity, Mode, SideRequest, answered_calls, human_turn, last_human_turn,
     newest_human_turn,
 };
-use muninn_wire::{Prompt, Site};
+use muninn_wire::{Message, Prompt, Site};
 
 use super::budget::{Budget, already};
 use super::{NoPackReason, Plan, now_ms};
@@ -32,7 +32,7 @@ pub(super) struct TurnPlanner<'a, 'p> {
     pub(super) prompt: &'a Prompt<'p>,
     pub(super) window: Option<u32>,
     pub(super) prices: Prices,
-    pub(super) identity: Identity<'a>,
+    pub(super) identity: &'a Identity<'a>,
     pub(super) chain: Chain,
     pub(super) replayed: Replay,
     pub(super) with_preamble: bool,
@@ -264,13 +264,12 @@ impl TurnPlanner<'_, '_> {
     /// Whether a text of the conversation holds a block. Some clients escape angle brackets in JSON.
     fn holds_block(&self) -> bool {
         let name = render::OPEN.trim_matches(['<', '>']);
-        let blocks = self.prompt.messages.iter().flat_map(|message| &message.blocks);
-        let texts = blocks.filter_map(|block| block.text.as_ref()).chain(&self.prompt.system);
-        self.prompt.body.contains(name) && texts.into_iter().any(|text| text.decode().contains(render::OPEN))
+        let texts = self.prompt.messages.iter().flat_map(Message::texts).chain(&self.prompt.system);
+        self.prompt.body.contains(name) && texts.into_iter().any(|text| text.decoded().contains(render::OPEN))
     }
 
     fn already(&self, workspace: &Workspace) -> PriorContext {
-        already(self.prompt, workspace, &self.identity, &self.replayed)
+        already(self.prompt, workspace, self.identity, &self.replayed)
     }
 
     fn session(&self) -> Option<&str> {

@@ -5,7 +5,7 @@ use muninn_backend::access::Caller;
 use muninn_context_engine::value::Prices;
 use muninn_ledger::{Outcome, Receipt};
 use muninn_session::inject::replay;
-use muninn_session::{Mode, identify, side_request};
+use muninn_session::{Identity, Mode, identify, side_request};
 use muninn_text::redact;
 use muninn_wire::{Insertion, Prompt, WireFormat};
 
@@ -32,6 +32,8 @@ pub struct PlanRequest<'a, 'p> {
     pub caller: &'a Caller,
     pub headers: &'a HeaderMap,
     pub prompt: &'a Prompt<'p>,
+    /// What headers and prompt say of the client.
+    pub identity: &'a Identity<'a>,
     /// The backend's context window in tokens, where known.
     pub window: Option<u32>,
     /// The prices of the first candidate's tokens.
@@ -46,15 +48,14 @@ pub struct PlanRequest<'a, 'p> {
 
 /// Plans what goes into a prompt: identifies the request, replays earlier blocks, and adds a block for the newest turn.
 pub async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: Receipt) -> Plan {
-    let PlanRequest { caller, headers, prompt, window, prices, deep, progress, with_preamble } = request;
+    let PlanRequest { caller, headers, prompt, identity, window, prices, deep, progress, with_preamble } = request;
     let mode = Mode::of(headers);
     let mut plan = Plan { insertions: Vec::new(), receipt, block: None, mode };
     if mode == Mode::Bypass {
         plan.receipt.outcome = Outcome::Bypass;
         return plan;
     }
-    let identity = identify(headers, prompt);
-    plan.set_identity(&identity);
+    plan.set_identity(identity);
     let Some(store) = app.store.clone() else {
         app.metrics.unreplayed();
         return plan.failed(app.store_problem.clone().unwrap_or_default());
@@ -63,7 +64,7 @@ pub async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: Receipt
     if let Some(root) = location.root() {
         plan.receipt.worktree = root.display().to_string();
     }
-    let chain = chain(app, caller, prompt, &identity);
+    let chain = chain(app, caller, prompt, identity);
     let replayed = match replay(&chain, identity.session.as_deref(), &*store, now_ms()).await {
         Ok(replayed) => replayed,
         Err(error) => {
@@ -73,7 +74,7 @@ pub async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: Receipt
     };
     plan.put_back(prompt, &replayed, identity.session.as_deref(), &*store);
     let share = app.settings().config.context.holdout;
-    plan.receipt.trial = holdout::trial(share, prompt, &identity, &replayed);
+    plan.receipt.trial = holdout::trial(share, prompt, identity, &replayed);
     let planner = TurnPlanner { app, store, caller, prompt, window, prices, identity, chain, replayed, with_preamble };
     let side = side_request(headers, prompt);
     match planner.decide(&mut plan, side, location, (deep, progress)).await {

@@ -116,8 +116,7 @@ fn behind_results(state: TurnKey, message: &Message<'_>) -> TurnKey {
 
 /// The chain after one more block, `None` for a block that is not hashed.
 fn step(state: TurnKey, role: Role, block: &Block<'_>) -> Option<TurnKey> {
-    let text = block.text?.decode();
-    let text = text.trim_end();
+    let text = block.text.as_ref()?.decoded().trim_end();
     if text.is_empty() {
         return None;
     }

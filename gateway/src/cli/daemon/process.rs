@@ -10,7 +10,7 @@ use muninn_doors::daemon::{ConfigFile, End, Server};
 use muninn_doors::socket::{ClaimError, Listener};
 
 use super::super::signals::{Request, Signals};
-use super::super::{CliError, Common, Exit, output};
+use super::super::{CliError, Common, Exit, log, output};
 use super::control::describe;
 use super::place::DaemonPlace;
 
@@ -34,7 +34,7 @@ impl From<Request> for Event {
 /// `muninn daemon run`. `stay`: whether it goes on although nobody calls.
 pub(super) fn run(common: &Common, stay: bool) -> Result<ExitCode, CliError> {
     close_inherited_files();
-    output::log_to_state("daemon.log", "info,rmcp=off");
+    log::to_state("daemon.log", "info,rmcp=off");
     // The standard streams of a started daemon are closed, and a panic must not go unseen.
     std::panic::set_hook(Box::new(|panic| tracing::error!("a thread panicked: {panic}")));
     let place = DaemonPlace::of(common)?;

@@ -8,7 +8,7 @@ use muninn_core::ConfiguredEmbedder;
 use serde_json::json;
 
 use super::super::model::MODEL_OFFER;
-use super::super::{CliError, Common, Exit, examples, output};
+use super::super::{CliError, Common, Exit, examples, log, output};
 use super::finding::{self, Finding, State};
 use super::timeout::TIMEOUT;
 use super::{journal, ledger, local, memory, personal, remote};
@@ -31,7 +31,7 @@ pub(crate) struct Doctor {
 
 impl Doctor {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("error");
+        log::to_stderr("error");
         let findings = findings(common, self.probe)?;
         let ok = findings.iter().all(|finding| finding.state != State::Bad);
         if self.json {

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{CliError, Common, examples, plural};
+use crate::cli::log;
 use crate::cli::output;
 
 /// Write waiting records into memory now, instead of when the gateway is idle
@@ -22,7 +23,7 @@ pub(crate) struct Flush {
 
 impl Flush {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("error");
+        log::to_stderr("error");
         let workspace = common.workspace()?;
         let memory = workspace.writable_memory()?;
         let flushed = memory.flush()?;

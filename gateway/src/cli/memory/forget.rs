@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::{CliError, Common, examples};
+use crate::cli::log;
 use crate::cli::output;
 
 /// Remove a record from recall; git keeps it in history
@@ -17,7 +18,7 @@ pub(crate) struct Forget {
 
 impl Forget {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("error");
+        log::to_stderr("error");
         let id = common.workspace()?.writable_memory()?.forget(&self.id)?;
         output::line(&format!("{id} is forgotten"));
         Ok(ExitCode::SUCCESS)

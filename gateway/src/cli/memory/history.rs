@@ -7,6 +7,7 @@ use muninn_team::HistoryEvent;
 use serde_json::json;
 
 use super::{CliError, Common, examples};
+use crate::cli::log;
 use crate::cli::output;
 
 /// Show who wrote a record, what contradicted it, and what was decided
@@ -27,7 +28,7 @@ pub(crate) struct History {
 
 impl History {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("error");
+        log::to_stderr("error");
         let events = common.workspace()?.history(&self.id)?;
         if self.json {
             output::json(&json!({"events": events}));

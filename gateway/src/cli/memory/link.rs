@@ -6,6 +6,7 @@ use clap::{ArgGroup, Args};
 use muninn_core::Link as Relation;
 
 use super::{CliError, Common, examples};
+use crate::cli::log;
 use crate::cli::output;
 
 /// Say that a record replaces or repeats another one, or that both hold
@@ -31,7 +32,7 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("error");
+        log::to_stderr("error");
         let relations = [
             (Relation::Replaces, self.replaces, "replaces"),
             (Relation::SameAs, self.same_as, "says the same as"),

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::{CliError, Common, Exit, examples};
+use crate::cli::log;
 use crate::cli::model::MODEL_OFFER;
 use crate::cli::output;
 
@@ -82,7 +83,7 @@ fn path(text: &str) -> Result<RelPath, PathError> {
 
 impl Recall {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("warn");
+        log::to_stderr("warn");
         let workspace = common.workspace()?;
         let part = self.question.clone().unwrap_or_default().to_lowercase();
         let found = workspace.recall(&RecallQuery {

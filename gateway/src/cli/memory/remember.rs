@@ -9,6 +9,7 @@ use serde_json::json;
 use thiserror::Error;
 
 use super::{CliError, Common, examples};
+use crate::cli::log;
 use crate::cli::output;
 
 /// Remember a fact that the team should know
@@ -90,7 +91,7 @@ fn confidence(text: &str) -> Result<f64, ConfidenceError> {
 
 impl Remember {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("error");
+        log::to_stderr("error");
         let workspace = common.workspace()?;
         let memory = workspace.writable_memory()?;
         if let Some(of) = &self.of {

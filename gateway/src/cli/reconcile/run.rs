@@ -12,6 +12,7 @@ use muninn_team::records::SESSIONS;
 use serde_json::json;
 
 use super::folds;
+use crate::cli::log;
 use crate::cli::memory::print_event;
 use crate::cli::output::{self, plural};
 use crate::cli::progress::ProgressLine;
@@ -61,7 +62,7 @@ pub(crate) struct Reconcile {
 
 impl Reconcile {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("error");
+        log::to_stderr("error");
         let workspace = super::workspace(common)?;
         if self.squash_sessions {
             return self.squash(&workspace);

@@ -8,6 +8,7 @@ use muninn_text::model::block_on;
 use muninn_text::redact::secrets;
 use serde::Serialize;
 
+use super::super::log;
 use super::super::output::{self, plural};
 use super::super::{CliError, Common, Exit, examples};
 use super::files::{ScanRoot, each_file};
@@ -50,7 +51,7 @@ pub(crate) struct Scan {
 
 impl Scan {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("error");
+        log::to_stderr("error");
         let config = common.configuration(None)?;
         let worktree = common.worktree()?;
         let mut report = Report::default();

@@ -64,11 +64,13 @@ impl Home {
 async fn planned(app: &Arc<App>, patience: usize) -> Option<(String, Receipt)> {
     let prompt = Prompt::parse(WireFormat::Chat, BODY.as_bytes()).unwrap();
     let (caller, headers) = (Caller::local(None), HeaderMap::new());
+    let identity = identify(&headers, &prompt);
     let (progress, _watching) = ProgressSender::new();
     let asked = PlanRequest {
         caller: &caller,
         headers: &headers,
         prompt: &prompt,
+        identity: &identity,
         window: None,
         prices: Prices::default(),
         deep: DeepLane::Off,
