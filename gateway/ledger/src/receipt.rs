@@ -13,6 +13,8 @@ use super::tries::{Placement, Try};
 
 /// The number of a question's words that a receipt shows.
 const FIRST_WORDS: usize = 12;
+/// The most characters of these words.
+const MOST_CHARACTERS: usize = 120;
 /// Ends the words before the subject of a call.
 const CALL: &str = "a call";
 /// The bytes of a question in which they are looked for.
@@ -320,7 +322,9 @@ impl Receipt {
         // Joined words could hide a secret that a line end divides.
         let beginning = redact(&question[..question.floor_char_boundary(LOOKED_AT)]);
         let words: Vec<_> = beginning.split_whitespace().take(FIRST_WORDS).collect();
-        words.join(" ").chars().take(120).collect()
+        let mut words = words.join(" ");
+        words.truncate(words.char_indices().nth(MOST_CHARACTERS).map_or(words.len(), |(at, _)| at));
+        words
     }
 
     pub fn format_name(format: WireFormat) -> &'static str {

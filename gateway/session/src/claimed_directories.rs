@@ -2,7 +2,10 @@
 //!
 //! A claim grants no access. Only text that client programs write can contain one; human text and tool results are not searched.
 
+use std::sync::LazyLock;
+
 use http::{HeaderMap, HeaderName};
+use memchr::memmem::Finder;
 use muninn_wire::{Message, Passage, Prompt, Role};
 
 /// The header in which a client names its repository.
@@ -13,7 +16,11 @@ const CODEX_METADATA: HeaderName = HeaderName::from_static("x-codex-turn-metadat
 const MOST_WORKSPACES: usize = 16;
 
 /// Line prefixes that are followed by a directory.
-const LINE_MARKS: [&str; 3] = ["Primary working directory:", "Working directory:", "Workspace root folder:"];
+static LINE_MARKS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| {
+    ["Primary working directory:", "Working directory:", "Workspace root folder:"].map(|mark| Finder::new(mark))
+});
+/// The element that holds a directory.
+static ELEMENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("<cwd>"));
 
 /// The directories that a conversation claims to work in.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -84,20 +91,29 @@ fn is_client_text(text: &Passage<'_>) -> bool {
 }
 
 fn directory_in(text: &Passage<'_>) -> Option<String> {
-    let raw = text.literal();
     // Most texts name no directory; searching the undecoded text avoids a copy.
-    if !raw.contains("orking directory:") && !raw.contains("<cwd>") && !raw.contains("Workspace root folder:") {
+    let is_named = |mark: &Finder<'_>| mark.find(text.literal().as_bytes()).is_some();
+    let (is_element, is_line) = (is_named(&ELEMENT), LINE_MARKS.iter().any(is_named));
+    if !is_element && !is_line {
         return None;
     }
     let text = text.decoded();
     if let Some((_, rest)) = text.rsplit_once("<cwd>") {
         return rest.split_once("</cwd>").map(|(path, _)| path.trim().to_owned());
     }
-    let marked = |line: &str| {
-        let line = line.trim().trim_start_matches("- ");
-        LINE_MARKS.iter().find_map(|mark| line.strip_prefix(mark)).map(|path| path.trim().to_owned())
-    };
-    text.lines().rev().find_map(marked).filter(|path| !path.is_empty())
+    let last = LINE_MARKS.iter().filter_map(|mark| {
+        let marks = mark.find_iter(text.as_bytes());
+        let at = marks.filter(|at| begins_line(&text[..*at])).last()?;
+        Some(at + mark.needle().len())
+    });
+    let path = text[last.max()?..].lines().next()?.trim();
+    Some(path.to_owned()).filter(|path| !path.is_empty())
+}
+
+/// Whether only white space and list marks stand before the end of this text in its line.
+fn begins_line(before: &str) -> bool {
+    let line = memchr::memrchr(b'\n', before.as_bytes()).map_or(0, |end| end + 1);
+    before[line..].trim_start().trim_start_matches("- ").is_empty()
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@
 //! on text test the beginning of the *last text block*: some clients append such a block to a human turn, and a person may
 //! quote the same text elsewhere in a question.
 
+use std::sync::LazyLock;
+
 use http::HeaderMap;
+use memchr::memmem::Finder;
 use muninn_wire::{Element, Members, Message, Passage, Prompt, Role};
 
 use super::identity::is_subagent;
@@ -32,6 +35,9 @@ struct Request<'a> {
     prompt: &'a Prompt<'a>,
     last_text: &'a str,
 }
+
+/// The type of an item, with its quotes.
+static COMPACTION_TRIGGER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"compaction_trigger\""));
 
 const RULES: [Rule; 15] = [
     Rule {
@@ -96,7 +102,7 @@ const RULES: [Rule; 15] = [
         // The item asks the vendor for a summary instead of an answer, and is the last one.
         matches: |request| {
             let body = request.prompt.body;
-            body.contains("\"compaction_trigger\"")
+            COMPACTION_TRIGGER.find(body.as_bytes()).is_some()
                 && {
                     let items = Members::of(body.trim()).map(|members| members.elements("input")).unwrap_or_default();
                     matches!(items.last(), Some(Element::Object(item)) if item.string("type").as_deref() == Some("compaction_trigger"))

@@ -1,10 +1,15 @@
 //! How long a backend caches a prompt after its last use.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
+use memchr::memmem::Finder;
 use serde::Deserialize;
 
 use super::convert::answer::Usage;
+
+/// The part that all keys have. It is searched for once.
+static IN_ALL_KEYS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("cache_"));
 
 /// The life of a prompt cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,14 +31,18 @@ impl CacheLife {
     /// The longest life that a request body asks for: `ttl` of `cache_control` (Anthropic), `prompt_cache_retention` and
     /// `prompt_cache_options` (OpenAI). A quote inside a string is escaped, so a text asks for nothing.
     pub fn asked(body: &[u8]) -> CacheLife {
-        let longest = |key: &str, is_long: fn(&Asked) -> bool| {
-            let values = memchr::memmem::find_iter(body, key).map(|at| &body[at + key.len()..]);
-            values.filter_map(value).any(|asked| is_long(&asked))
+        let is_long = |at: usize| {
+            let (before, rest) = body.split_at(at);
+            let asked = |begin: &str, end: &str| {
+                let rest = rest.strip_prefix(end.as_bytes()).filter(|_| before.ends_with(begin.as_bytes()))?;
+                value(rest)
+            };
+            asked("\"", "cache_control\"").is_some_and(|asked| asked.ttl() == Some("1h"))
+                || asked("\"prompt_", "cache_retention\"").is_some_and(|asked| asked.text() == Some("24h"))
+                || asked("\"prompt_", "cache_options\"")
+                    .is_some_and(|asked| asked.ttl().is_some_and(|ttl| ttl.ends_with('h')))
         };
-        let is_long = longest("\"cache_control\"", |asked| asked.ttl() == Some("1h"))
-            || longest("\"prompt_cache_retention\"", |asked| asked.text() == Some("24h"))
-            || longest("\"prompt_cache_options\"", |asked| asked.ttl().is_some_and(|ttl| ttl.ends_with('h')));
-        if is_long { CacheLife::Hour } else { CacheLife::FiveMinutes }
+        if IN_ALL_KEYS.find_iter(body).any(is_long) { CacheLife::Hour } else { CacheLife::FiveMinutes }
     }
 
     /// The life of what an answer's usage says that it wrote; `None` if it wrote nothing, or does not say.

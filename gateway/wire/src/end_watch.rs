@@ -11,6 +11,9 @@ use serde::de::IgnoredAny;
 use super::WireFormat;
 
 static FINISH_REASON: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"finish_reason\":"));
+static DATA: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("data:"));
+static DONE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("[DONE]"));
+static ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("event: error"));
 static MESSAGE_STOP: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"message_stop\""));
 static RESPONSE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"response."));
 
@@ -33,31 +36,27 @@ impl EndWatch {
 
     /// Reads the next bytes, which begin at the start of a line. Returns whether they contain an event: comments are none.
     pub fn push(&mut self, events: &[u8]) -> bool {
-        let mut has_event = false;
-        let mut start = 0;
-        for end in memchr::memchr2_iter(b'\n', b'\r', events).chain([events.len()]) {
-            let line = &events[start..end];
-            start = end + 1;
-            if let Some(data) = line.strip_prefix(b"data:") {
-                has_event = true;
-                self.last |= self.format == WireFormat::Chat && data.trim_ascii_start().starts_with(b"[DONE]");
-            }
-            self.last |= self.format == WireFormat::Messages && line.starts_with(b"event: error");
-        }
         match self.format {
             WireFormat::Chat => {
+                self.last |= DONE.find_iter(events).any(|at| {
+                    let field = events[..at].trim_ascii_end();
+                    field.strip_suffix(b"data:").is_some_and(is_line_start)
+                });
                 let mut reasons =
                     FINISH_REASON.find_iter(events).map(|at| &events[at + FINISH_REASON.needle().len()..]);
                 self.finished |= reasons.any(|value| value.trim_ascii_start().starts_with(b"\""));
             }
-            WireFormat::Messages => self.last |= MESSAGE_STOP.find(events).is_some(),
+            WireFormat::Messages => {
+                let is_error = ERROR.find_iter(events).any(|at| is_line_start(&events[..at]));
+                self.last |= is_error || MESSAGE_STOP.find(events).is_some();
+            }
             WireFormat::Responses => {
                 let mut names = RESPONSE.find_iter(events).map(|at| &events[at + RESPONSE.needle().len()..]);
                 let last: [&[u8]; 3] = [b"completed\"", b"incomplete\"", b"failed\""];
                 self.last |= names.any(|name| last.iter().any(|last| name.starts_with(last)));
             }
         }
-        has_event
+        DATA.find_iter(events).any(|at| is_line_start(&events[..at]))
     }
 
     /// Whether the last event has arrived.
@@ -80,6 +79,11 @@ impl EndWatch {
         }
         (self.last || self.finished).then_some(end)
     }
+}
+
+/// Whether a line begins behind these bytes.
+fn is_line_start(before: &[u8]) -> bool {
+    before.last().is_none_or(|byte| matches!(byte, b'\n' | b'\r'))
 }
 
 /// Whether `rest` is an event that lacks only its empty line.

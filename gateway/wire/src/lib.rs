@@ -31,6 +31,7 @@ pub mod failure;
 mod format;
 pub mod frames;
 mod insertion;
+mod json;
 mod lenient;
 mod message;
 mod messages;
@@ -53,6 +54,8 @@ pub use lenient::{NotJson, lenient};
 pub use message::{Block, BlockKind, Content, Message, Passage, Role};
 pub use parse_error::ParseError;
 pub use prompt::{Prompt, Site};
+#[cfg(debug_assertions)]
+pub use scan::decoded_texts;
 pub use scan::{Element, Members, Text};
 pub use splice::splice;
 pub use surrogates::{Joiner, Piece};

@@ -1,13 +1,15 @@
 //! Reads JSON in place: members and strings are slices of the body.
 
 use std::borrow::Cow;
-use std::fmt;
+#[cfg(debug_assertions)]
+use std::cell::Cell;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::ParseError;
+use super::json::Scanner;
 use super::surrogates::{Piece, decode_string};
 
 /// An object's members in their order. Each value is a slice of the parsed text. Repeated keys are kept.
@@ -20,7 +22,17 @@ pub struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 impl<'a> Members<'a> {
     /// Reads one object; `None` if `json` is something else.
     pub fn of(json: &'a str) -> Option<Members<'a>> {
-        if json.starts_with('{') { serde_json::from_str(json).ok() } else { None }
+        if json.starts_with('{') { whole(json, Members::next) } else { None }
+    }
+
+    /// The next value, if it is an object.
+    fn next(scanner: &mut Scanner<'a>) -> Option<Members<'a>> {
+        let mut members = Vec::with_capacity(8);
+        scanner.members(|scanner, key| {
+            members.push((decoded(key), scanner.value()?));
+            Some(())
+        })?;
+        Some(Members(members))
     }
 
     /// The raw value of `key`. The last one of a repeated key counts, as in the parsers of all backends.
@@ -31,13 +43,6 @@ impl<'a> Members<'a> {
     /// The value of `key` in the type that serializes unchanged.
     pub fn raw(&self, key: &str) -> Option<&'a RawValue> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
-    }
-
-    /// Removes all values of `key` and returns the last one.
-    fn take(&mut self, key: &str) -> Option<&'a RawValue> {
-        let value = self.raw(key);
-        self.0.retain(|(name, _)| name != key);
-        value
     }
 
     /// Every member in its order.
@@ -91,36 +96,6 @@ impl<'a> Members<'a> {
     }
 }
 
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Members<'de>;
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::with_capacity(map.size_hint().unwrap_or(8));
-                while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
-                    members.push((key, value));
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Collect)
-    }
-}
-
-/// An object key, borrowed if it has no escapes.
-struct Key<'a>(Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let literal = <&RawValue>::deserialize(deserializer)?;
-        Ok(Key(Text::of(literal.get()).map(Text::decode).unwrap_or_default()))
-    }
-}
-
 /// An element of an array. Most are objects. Their members are read in the pass that splits the array.
 #[derive(Debug)]
 pub enum Element<'a> {
@@ -132,6 +107,19 @@ pub enum Element<'a> {
 impl<'a> Element<'a> {
     pub(super) fn of(raw: &'a RawValue) -> Element<'a> {
         Members::of(raw.get()).map_or(Element::Other(raw), Element::Object)
+    }
+
+    /// The elements of the next value, if it is an array.
+    fn list(scanner: &mut Scanner<'a>) -> Option<Vec<Element<'a>>> {
+        let mut list = Vec::new();
+        scanner.elements(|scanner| {
+            list.push(match scanner.peek()? {
+                b'{' => Element::Object(Members::next(scanner)?),
+                _ => Element::Other(scanner.value()?),
+            });
+            Some(())
+        })?;
+        Some(list)
     }
 
     /// The members, if it is an object.
@@ -153,14 +141,14 @@ impl<'a> Element<'a> {
 
 /// The elements of an array; `None` if `json` is something else.
 pub(super) fn elements(json: &str) -> Option<Vec<Element<'_>>> {
-    if !json.starts_with('[') {
-        return None;
-    }
-    if let Ok(objects) = serde_json::from_str::<Vec<Members<'_>>>(json) {
-        return Some(objects.into_iter().map(Element::Object).collect());
-    }
-    let mixed = serde_json::from_str::<Vec<&RawValue>>(json).ok()?;
-    Some(mixed.into_iter().map(Element::of).collect())
+    whole(json, Element::list)
+}
+
+/// The whole text as `read` takes it; `None` if anything is left.
+fn whole<'a, T>(json: &'a str, read: impl FnOnce(&mut Scanner<'a>) -> Option<T>) -> Option<T> {
+    let mut scanner = Scanner::new(json);
+    let read = read(&mut scanner)?;
+    scanner.is_at_end().then_some(read)
 }
 
 /// A request's body. The conversation, its largest member, is split in the same pass.
@@ -195,54 +183,38 @@ impl<'a> Conversation<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// Reads a body whose conversation is the member `key`.
+    /// Reads a body whose conversation is the member `key`. The last one of a repeated member counts.
     ///
     /// # Errors
-    /// [`serde_json::Error`] if `json` is not a JSON object.
-    pub(super) fn of(json: &'a str, key: &str) -> Result<Body<'a>, serde_json::Error> {
-        let mut deserializer = serde_json::Deserializer::from_str(json);
-        let split = Split(key).deserialize(&mut deserializer);
-        if let (Ok(body), Ok(())) = (split, deserializer.end()) {
-            return Ok(body);
-        }
-        // The conversation is not a list of objects, or the body is invalid.
-        let mut members = serde_json::from_str::<Members<'a>>(json)?;
-        let conversation = members.take(key).map(|raw| match elements(raw.get()) {
-            Some(list) => Conversation::List(list),
-            None => Conversation::Other(raw),
+    /// [`ParseError`] if `json` is not a JSON object.
+    pub(super) fn of(json: &'a str, key: &str) -> Result<Body<'a>, ParseError> {
+        let read = whole(json, |scanner| {
+            let mut members = Vec::with_capacity(16);
+            let mut conversation = None;
+            scanner.members(|scanner, name| {
+                let name = decoded(name);
+                if name != key {
+                    members.push((name, scanner.value()?));
+                } else if scanner.peek() == Some(b'[') {
+                    conversation = Some(Conversation::List(Element::list(scanner)?));
+                } else {
+                    conversation = Some(Conversation::Other(scanner.value()?));
+                }
+                Some(())
+            })?;
+            Some(Body { members: Members(members), conversation })
         });
-        Ok(Body { members, conversation })
+        read.ok_or_else(|| {
+            // The parser whose errors name what is wrong and its place.
+            let read = serde_json::from_str::<IgnoredAny>(json);
+            read.map_or_else(|error| ParseError::Json(error.to_string()), |_| ParseError::NotAnObject)
+        })
     }
 }
 
-/// Reads a body whose member of this name is a list of objects.
-struct Split<'k>(&'k str);
-
-impl<'de> DeserializeSeed<'de> for Split<'_> {
-    type Value = Body<'de>;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Split<'_> {
-    type Value = Body<'de>;
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::with_capacity(16);
-        let mut conversation = None;
-        while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
-            if key == self.0 {
-                let list = map.next_value::<Vec<Members<'de>>>()?.into_iter();
-                conversation = Some(Conversation::List(list.map(Element::Object).collect()));
-            } else {
-                members.push((key, map.next_value()?));
-            }
-        }
-        Ok(Body { members: Members(members), conversation })
-    }
+/// A key without quotes and escapes.
+fn decoded(key: &str) -> Cow<'_, str> {
+    Text(key).decode()
 }
 
 /// A JSON string as a slice of the body, with its quotes.
@@ -276,6 +248,8 @@ impl<'a> Text<'a> {
         if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
             return Cow::Borrowed(inner);
         }
+        #[cfg(debug_assertions)]
+        DECODED.set(DECODED.get() + 1);
         decode_string(self.0).map_or(Cow::Borrowed(inner), Cow::Owned)
     }
 
@@ -283,6 +257,17 @@ impl<'a> Text<'a> {
     pub fn piece(self) -> Piece<'a> {
         Piece::of_literal(self.0)
     }
+}
+
+#[cfg(debug_assertions)]
+thread_local! {
+    static DECODED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The number of texts with escapes that this thread has decoded, for tests.
+#[cfg(debug_assertions)]
+pub fn decoded_texts() -> usize {
+    DECODED.get()
 }
 
 /// The byte range of `part` in `whole`. `part` must be a slice of `whole`.
@@ -300,7 +285,7 @@ mod tests {
     fn members_are_unchanged_slices_of_the_body() {
         let body =
             r#" {"a": 1.0, "b":1e400, "c" : 12345678901234567890123, "\u0064":"x\ud83d\ude00", "e":[1, {"f":null}]} "#;
-        let members: Members<'_> = serde_json::from_str(body).unwrap();
+        let members = Members::of(body.trim()).unwrap();
         assert_eq!(members.get("b"), Some("1e400"));
         assert_eq!(members.get("c"), Some("12345678901234567890123"));
         assert_eq!(members.text("d").unwrap().decode(), "x\u{1f600}");
@@ -359,13 +344,13 @@ mod tests {
 
     #[test]
     fn keys_with_lone_surrogates_are_read() {
-        let members: Members<'_> = serde_json::from_str(r#"{"\ud83d":1,"a":2}"#).unwrap();
+        let members = Members::of(r#"{"\ud83d":1,"a":2}"#).unwrap();
         assert_eq!((members.get("\u{fffd}"), members.get("a")), (Some("1"), Some("2")));
     }
 
     #[test]
     fn last_repeated_key_counts() {
-        let members: Members<'_> = serde_json::from_str(r#"{"a":1,"a":2}"#).unwrap();
+        let members = Members::of(r#"{"a":1,"a":2}"#).unwrap();
         assert_eq!(members.get("a"), Some("2"));
     }
 }

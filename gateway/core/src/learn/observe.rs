@@ -96,8 +96,8 @@ impl ObservedRequest {
         self.body.len().max(16 << 10)
     }
 
-    /// Learns from the request. The receipts may lack what other processes have written since `as_of`. `None` without a human turn,
-    /// and where a reminder runs the conversation.
+    /// Learns from the request; `None` without a human turn, and where a reminder runs the conversation. The receipts may lack
+    /// what other processes have written since `as_of`.
     pub(super) fn learn_from(
         &self,
         part: TurnsToLearn,

@@ -370,4 +370,24 @@ mod tests {
         assert_eq!(found[0].uses, [continued(2, 2)]);
         assert!(std::fs::metadata(&found[0].path).unwrap().len() < 10_000);
     }
+
+    #[test]
+    fn file_that_is_still_needed_is_not_replaced_at_each_removal() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(folder.path()).unwrap();
+        let (mut rows, mut key) = (Vec::new(), 0);
+        while journal.file.length <= LONG {
+            key += 1;
+            rows.push((TurnKey::for_test(key), journal.note_row(TurnKey::for_test(key), entry(&"b".repeat(10_000)))));
+        }
+        let mut files = std::collections::HashSet::new();
+        for row in rows.drain(..rows.len() / 4) {
+            journal.remove(vec![row], &[]);
+            files.insert(journal.file.path.clone());
+        }
+        assert_eq!(files.len(), 1, "one new file, and no other");
+        journal.file.file.unlock().unwrap();
+        let kept = &orphans(folder.path())[0].rows;
+        assert!(rows.iter().all(|row| kept.contains(row)));
+    }
 }

@@ -1,18 +1,21 @@
 //! Reads and writes ledger rows in SQL. A conversation has at most one row for each key.
 
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, Statement, Transaction, params};
 
 use super::journal::Noted;
 use super::{Entry, EntryId, NewEntry, TurnKey, UNNAMED_SESSION_MEMORY, Use, is_recent};
 
-const SELECT: &str =
-    "SELECT id, session, block, tokens, before, created_ms FROM ledger WHERE key = ?1 ORDER BY created_ms, id";
+/// The rows of a key, each once for every continuation and at least once, without a gap between its own.
+const SELECT: &str = "SELECT id, session, block, tokens, before, created_ms, chain FROM ledger \
+     LEFT JOIN continuations ON entry = id WHERE key = ?1";
 
 /// The rows of each key, also those of `noted`, with what `noted` adds to them, oldest first.
 ///
 /// The caller reads `noted` from the journal before the table, so that a row that moves between them is found.
 pub(super) fn look_up(connection: &Connection, noted: &Noted, keys: &[TurnKey]) -> rusqlite::Result<Vec<Vec<Entry>>> {
-    let mut found: Vec<_> = keys.iter().map(|key| rows(connection, *key)).collect::<Result<_, _>>()?;
+    let mut select = connection.prepare_cached(SELECT)?;
+    let rows = keys.iter().map(|key| rows(&mut select, *key));
+    let mut found: Vec<_> = rows.collect::<Result<_, _>>()?;
     for (key, entry) in &noted.rows {
         for (rows, _) in found.iter_mut().zip(keys).filter(|(_, asked)| *asked == key) {
             if !rows.iter().any(|row| row.session == entry.session) {
@@ -49,25 +52,28 @@ fn add_use(rows: &mut Vec<Entry>, used: &Use, noted_ms: i64) {
 }
 
 /// All rows of a key, oldest first.
-fn rows(connection: &Connection, key: TurnKey) -> rusqlite::Result<Vec<Entry>> {
-    let mut select = connection.prepare_cached(SELECT)?;
-    let entry = |row: &rusqlite::Row<'_>| {
-        Ok(Entry {
-            id: EntryId(row.get(0)?),
-            session: row.get(1)?,
-            block: row.get(2)?,
-            tokens: row.get(3)?,
-            before: ids(&row.get::<_, String>(4)?),
-            created_ms: row.get(5)?,
-            continuations: Vec::new(),
-        })
-    };
-    let mut entries: Vec<Entry> = select.query_map([key.as_bytes()], entry)?.collect::<rusqlite::Result<_>>()?;
-    for entry in &mut entries {
-        let mut select = connection.prepare_cached("SELECT chain FROM continuations WHERE entry = ?1")?;
-        let chains = select.query_map([entry.id.0], |row| row.get::<_, [u8; 32]>(0))?;
-        entry.continuations = chains.map(|chain| chain.map(TurnKey::from_bytes)).collect::<rusqlite::Result<_>>()?;
+fn rows(select: &mut Statement<'_>, key: TurnKey) -> rusqlite::Result<Vec<Entry>> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut rows = select.query([key.as_bytes()])?;
+    while let Some(row) = rows.next()? {
+        let id = EntryId(row.get(0)?);
+        if entries.last().is_none_or(|last| last.id != id) {
+            entries.push(Entry {
+                id,
+                session: row.get(1)?,
+                block: row.get(2)?,
+                tokens: row.get(3)?,
+                before: ids(row.get_ref(4)?.as_str()?),
+                created_ms: row.get(5)?,
+                continuations: Vec::new(),
+            });
+        }
+        let chain: Option<[u8; 32]> = row.get(6)?;
+        if let (Some(chain), Some(entry)) = (chain, entries.last_mut()) {
+            entry.continuations.push(TurnKey::from_bytes(chain));
+        }
     }
+    entries.sort_by_key(|entry| (entry.created_ms, entry.id));
     Ok(entries)
 }
 
@@ -78,7 +84,9 @@ pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry
         entry.session == new.session && (new.session.is_some() || is_recent(entry.created_ms, new.now_ms))
             || Some(entry.id) == new.id
     };
-    if let Some(existing) = rows(transaction, key)?.into_iter().rev().find(is_same_conversation) {
+    if let Some(existing) =
+        rows(&mut *transaction.prepare_cached(SELECT)?, key)?.into_iter().rev().find(is_same_conversation)
+    {
         return Ok(existing);
     }
     // Plain inserts: SQLite keeps a journal of its own for each statement that selects what it inserts.

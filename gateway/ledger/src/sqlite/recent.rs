@@ -103,3 +103,44 @@ impl RecentReceipts {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use super::super::Receipt;
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_known_only_of_the_state_that_was_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = FileId::of(folder.path()).unwrap();
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE receipts (seq INTEGER PRIMARY KEY, id TEXT, body TEXT)").unwrap();
+        let write = |id: &str, session: &str| {
+            let session = Some(session.to_owned());
+            let receipt = Receipt { session, ..Receipt::of(id.to_owned(), Path::new("/w"), "why?") };
+            let body = serde_json::to_string(&receipt).unwrap();
+            connection.execute("INSERT INTO receipts (id, body) VALUES (?1, ?2)", [id, &body]).unwrap();
+        };
+        write("1", "a");
+        let (mut recent, as_of) = (RecentReceipts::default(), Instant::now());
+        let of = |conversation, as_of| ReceiptsOf { as_of, ..ReceiptsOf::conversation(conversation, KEPT) };
+        let state = |generation| ReadState { file, generation, as_of };
+        assert!(!recent.lack((&of("b", as_of), file, 1)), "nothing was read");
+        assert_eq!(recent.of((&connection, state(1)), &of("b", as_of)).unwrap(), []);
+        // Another process writes.
+        write("2", "b");
+        assert!(recent.lack((&of("b", as_of), file, 1)));
+        assert!(!recent.lack((&of("a", as_of), file, 1)), "there is one");
+        assert!(!recent.lack((&of("b", as_of), file, 2)), "this process has written since");
+        assert!(
+            !recent.lack((&of("b", as_of + Duration::from_nanos(1)), file, 1)),
+            "another process may have written since"
+        );
+        let other = FileId::of(&std::env::current_dir().unwrap()).unwrap();
+        assert!(!recent.lack((&of("b", as_of), other, 1)), "another file");
+        assert_eq!(recent.of((&connection, state(2)), &of("b", as_of)).unwrap().len(), 1);
+    }
+}

@@ -374,3 +374,40 @@ fn checkpoint(connection: &Connection) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn receipt(id: usize, session: &str, words: &str) -> Arc<Receipt> {
+        let session = Some(session.to_owned());
+        Arc::new(Receipt { session, ..Receipt::of(id.to_string(), Path::new("/w"), words) })
+    }
+
+    #[test]
+    fn noted_receipts_are_found_until_they_are_written() {
+        let mut noted = NotedReceipts::default();
+        let kept = [receipt(0, "a", "one"), receipt(1, "a", "two"), receipt(2, "a", ""), receipt(3, "b", "one")];
+        kept.iter().for_each(|receipt| noted.add(receipt));
+        let found = |noted: &NotedReceipts, about| {
+            let mut ids: Vec<_> = noted.of("a", about).into_iter().map(|receipt| receipt.id).collect();
+            ids.sort();
+            ids
+        };
+        assert_eq!(found(&noted, None), ["0", "1", "2"]);
+        assert_eq!(found(&noted, Some("one")), ["0", "2"]);
+        assert_eq!(found(&noted, Some("")), ["2"]);
+        // Written ones are dropped by their jobs.
+        for id in 4..100_000 {
+            noted.add(&receipt(id, "c", "three"));
+        }
+        assert_eq!(noted.count, noted.of.values().flat_map(HashMap::values).map(Vec::len).sum::<usize>());
+        assert!(noted.count <= 2 * BATCH, "{}", noted.count);
+        assert_eq!(found(&noted, None), ["0", "1", "2"]);
+        drop(kept);
+        noted.remove_written();
+        assert!(noted.of.is_empty());
+    }
+}

@@ -50,7 +50,7 @@ pub(crate) fn settings(format: WireFormat, body: &Body<'_>) -> ResponseSettings 
 }
 
 pub(crate) fn read_body(format: WireFormat, body: &str) -> Result<Body<'_>, ParseError> {
-    Body::of(body.trim_ascii(), format.conversation()).map_err(|error| ParseError::Json(error.to_string()))
+    Body::of(body.trim_ascii(), format.conversation())
 }
 
 pub(crate) fn read_request<'a>(

@@ -62,7 +62,11 @@ impl Home {
 /// Plans a request. Returns the text that it would insert, and its receipt; `None` if the client left: it leaves at the wait for
 /// the store that follows `patience` others.
 async fn planned(app: &Arc<App>, patience: usize) -> Option<(String, Receipt)> {
-    let prompt = Prompt::parse(WireFormat::Chat, BODY.as_bytes()).unwrap();
+    planned_for(app, (WireFormat::Chat, BODY), patience).await
+}
+
+async fn planned_for(app: &Arc<App>, (format, body): (WireFormat, &str), patience: usize) -> Option<(String, Receipt)> {
+    let prompt = Prompt::parse(format, body.as_bytes()).unwrap();
     let (caller, headers) = (Caller::local(None), HeaderMap::new());
     let identity = identify(&headers, &prompt);
     let (progress, _watching) = ProgressSender::new();
@@ -77,7 +81,7 @@ async fn planned(app: &Arc<App>, patience: usize) -> Option<(String, Receipt)> {
         progress,
         with_preamble: true,
     };
-    let receipt = new_receipt(app, &caller, WireFormat::Chat, "id", "m");
+    let receipt = new_receipt(app, &caller, format, "id", "m");
     let mut planning = pin!(plan(app, asked, receipt));
     STORE_WAITS.set(0);
     let plan = poll_fn(|context| match planning.as_mut().poll(context) {
@@ -103,6 +107,28 @@ async fn blocks_of(app: &App) -> i64 {
     store.record(TurnKey::for_test(1), NewEntry::default()).await.unwrap();
     store.flush().await;
     store.counts().await.unwrap().blocks
+}
+
+#[test]
+fn each_text_of_a_request_is_decoded_once() {
+    let home = Home::new();
+    let app = home.app("state", None);
+    let text = |text: &str| serde_json::json!({"type": "text", "text": text});
+    let turn = |role: &str, texts: Vec<serde_json::Value>| serde_json::json!({"role": role, "content": texts});
+    let system = "You are an agent.\nWorking directory: /nowhere\n";
+    let reminder = "<system-reminder>\nPrimary working directory: /nowhere\n</system-reminder>";
+    let body = serde_json::json!({
+        "model": "m", "stream": true, "system": [text(system), text("Be \"brief\".")],
+        "messages": [
+            turn("user", vec![text(reminder), text("What does\nthis do?")]),
+            turn("assistant", vec![text("It fills\na bucket.")]),
+            turn("user", vec![text("How does\nrefill_tokens fill the token bucket?")]),
+        ],
+    });
+    let (body, before) = (body.to_string(), muninn_wire::decoded_texts());
+    let (inserted, _) = run(planned_for(&app, (WireFormat::Messages, &body), usize::MAX)).unwrap();
+    assert!(inserted.contains("at its rate"), "{inserted}");
+    assert_eq!(muninn_wire::decoded_texts() - before, 6, "of two system texts and four others");
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl<'a> Items<'a> {
                 self.tools.extend(members.elements("tools"), dropped);
             }
             "configuration_update" => {
-                let reasoning: Members<'a> = members.parse("reasoning").unwrap_or_default();
+                let reasoning = members.object("reasoning");
                 let effort = effort::read(&reasoning, "effort", effort::DROPPED, dropped);
                 self.effort = effort.or(self.effort.take());
             }

@@ -73,8 +73,8 @@ fn member<'a>(request: &mut Request<'a>, members: &Members<'a>, key: &str, dropp
         "seed" => sampling.seed = raw(),
         "presence_penalty" => sampling.presence_penalty = raw(),
         "frequency_penalty" => sampling.frequency_penalty = raw(),
-        "reasoning" => reasoning(request, &members.parse(key).unwrap_or_default(), dropped),
-        "text" => text(request, &members.parse(key).unwrap_or_default(), dropped),
+        "reasoning" => reasoning(request, &members.object(key), dropped),
+        "text" => text(request, &members.object(key), dropped),
         "prompt_cache_key" => request.cache_key = members.string(key),
         "safety_identifier" => request.user = members.string(key),
         "user" => request.user = request.user.take().or_else(|| members.string(key)),
@@ -103,8 +103,7 @@ fn text<'a>(request: &mut Request<'a>, members: &Members<'a>, dropped: &mut Drop
         match key {
             "verbosity" => request.verbosity = members.string(key),
             "format" => {
-                let format: Members<'a> = members.parse(key).unwrap_or_default();
-                request.output = shape(&format, dropped);
+                request.output = shape(&members.object(key), dropped);
             }
             _ if value.get() == "null" => {}
             other => dropped.add(format!("text.{other}")),
