@@ -4,11 +4,7 @@
 //! through [`mod@http`] and is read by `muninn_wire` and `session`. `inject` and the crates below provide its blocks,
 //! and `backend` sends it. ARCHITECTURE.md describes each step.
 
+mod allocator;
 pub mod cli;
 
 pub use cli::run;
-
-/// Requests begin on one thread and end on another (receipts, learned requests), for which glibc's allocator takes locks that
-/// workers then wait for.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

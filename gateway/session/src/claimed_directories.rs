@@ -17,7 +17,7 @@ const MOST_WORKSPACES: usize = 16;
 
 /// Line prefixes that are followed by a directory.
 static LINE_MARKS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| {
-    ["Primary working directory:", "Working directory:", "Workspace root folder:"].map(|mark| Finder::new(mark))
+    ["Primary working directory:", "Working directory:", "Workspace root folder:"].map(Finder::new)
 });
 /// The element that holds a directory.
 static ELEMENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("<cwd>"));

@@ -9,6 +9,7 @@ use muninn_backend::access::Caller;
 use muninn_config::{Overrides, load};
 use muninn_context_engine::value::Prices;
 use muninn_ledger::{Effect, Estimate, ReceiptItem};
+use muninn_session::identify;
 use muninn_tests::TestEnv;
 use muninn_wire::{Prompt, WireFormat};
 

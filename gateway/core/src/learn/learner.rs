@@ -102,9 +102,10 @@ impl Learner {
             self.queued.fetch_sub(bytes, Ordering::Relaxed);
         }
         if self.is_full.swap(!fits, Ordering::Relaxed) == fits {
-            match fits {
-                true => tracing::info!("requests are learned from again"),
-                false => tracing::warn!("requests are not learned from: the queue is full"),
+            if fits {
+                tracing::info!("requests are learned from again");
+            } else {
+                tracing::warn!("requests are not learned from: the queue is full");
             }
         }
     }

@@ -115,12 +115,12 @@ fn each_text_of_a_request_is_decoded_once() {
     let app = home.app("state", None);
     let text = |text: &str| serde_json::json!({"type": "text", "text": text});
     let turn = |role: &str, texts: Vec<serde_json::Value>| serde_json::json!({"role": role, "content": texts});
-    let system = "You are an agent.\nWorking directory: /nowhere\n";
-    let reminder = "<system-reminder>\nPrimary working directory: /nowhere\n</system-reminder>";
+    let system = format!("You are an agent.\nWorking directory: {}\n", home.root.display());
+    let reminder = format!("<system-reminder>\nPrimary working directory: {}\n</system-reminder>", home.root.display());
     let body = serde_json::json!({
-        "model": "m", "stream": true, "system": [text(system), text("Be \"brief\".")],
+        "model": "m", "stream": true, "system": [text(&system), text("Be \"brief\".")],
         "messages": [
-            turn("user", vec![text(reminder), text("What does\nthis do?")]),
+            turn("user", vec![text(&reminder), text("What does\nthis do?")]),
             turn("assistant", vec![text("It fills\na bucket.")]),
             turn("user", vec![text("How does\nrefill_tokens fill the token bucket?")]),
         ],
