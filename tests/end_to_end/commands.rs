@@ -210,6 +210,32 @@ fn status_names_each_directory() {
 }
 
 #[test]
+fn status_says_what_the_gateway_added() {
+    let stage = Stage::new();
+    let status = || {
+        let mut command = stage.env.muninn();
+        command.current_dir(&stage.root).env("MUNINN_LISTEN", stage.gateway.address.to_string()).arg("status");
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let line = |text: &str| text.lines().find(|line| line.starts_with("  added time ")).map(str::to_owned);
+    assert_eq!(line(&status()), None, "nothing was asked");
+    for _ in 0..2 {
+        drop(stage.ask("/v1/messages", &[], &crate::stage::simple(QUESTION)[1].1));
+    }
+    // The end of an answer is counted behind its last byte.
+    let counted = || stage.gateway.request("GET", "/healthz", &[], b"").json()["added"]["requests"].clone();
+    muninn_tests::wait_until("both requests", || (counted() == 2).then_some(()));
+    let text = status();
+    let line = line(&text).unwrap_or_else(|| panic!("{text}"));
+    let [p50, p99] = [" (p50)", " (p99)"].map(|name| {
+        let before = line.split(name).next().unwrap().trim_end_matches(" ms");
+        before.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+    });
+    assert!(0.0 < p50 && p50 <= p99, "{line}");
+    assert!(line.ends_with("before it sent the last 2 requests on"), "{line}");
+}
+
+#[test]
 fn config_check_names_file_key_and_suggestion() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     let root = env.repository("demo", &[]);

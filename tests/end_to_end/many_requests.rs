@@ -24,6 +24,12 @@ fn twenty_thousand_requests_succeed_in_constant_memory() {
     assert!(memory_now <= memory + memory / 10 + 4, "{memory} MB grew to {memory_now} MB");
     assert!(descriptors_now <= descriptors + 4, "{descriptors} grew to {descriptors_now}");
     assert_eq!(broken.upstream.requests().len(), REQUESTS);
+    let receipts = || {
+        let status = broken.env.stdout_of(&broken.env.path("repositories/demo"), &["status", "--json"]);
+        let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+        (status["ledger"]["receipts"] == REQUESTS).then_some(())
+    };
+    muninn_tests::wait_until("a receipt of every request", receipts);
     broken.assert_lives();
 }
 

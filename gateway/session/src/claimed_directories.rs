@@ -16,9 +16,8 @@ const CODEX_METADATA: HeaderName = HeaderName::from_static("x-codex-turn-metadat
 const MOST_WORKSPACES: usize = 16;
 
 /// Line prefixes that are followed by a directory.
-static LINE_MARKS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| {
-    ["Primary working directory:", "Working directory:", "Workspace root folder:"].map(Finder::new)
-});
+static LINE_MARKS: LazyLock<[Finder<'static>; 3]> =
+    LazyLock::new(|| ["Primary working directory:", "Working directory:", "Workspace root folder:"].map(Finder::new));
 /// The element that holds a directory.
 static ELEMENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("<cwd>"));
 
