@@ -12,15 +12,15 @@ pub(super) fn messages(conversation: Option<Conversation<'_>>) -> Result<Vec<Mes
 }
 
 fn message(element: Element<'_>) -> Message<'_> {
-    let members = element.object().unwrap_or_default();
+    let mut members = element.object().unwrap_or_default();
     let role = role(members.text("role"));
     let text_kind = if role == Role::Tool { BlockKind::ToolResult } else { BlockKind::Text };
     let kind_of = |name: &str, _: &Members<'_>| {
         if name == "text" { text_kind } else { BlockKind::Other }
     };
-    let (content, blocks) = content(members.get("content"), kind_of, text_kind);
+    let (content, blocks) = content(&mut members, kind_of, text_kind);
     let tools = match role {
-        Role::Assistant | Role::Tool => ToolPart::of_chat(&members),
+        Role::Assistant | Role::Tool => ToolPart::of_chat(&mut members),
         _ => Vec::new(),
     };
     Message::new(role, content, blocks, tools)

@@ -77,10 +77,15 @@ impl<'a> Scanner<'a> {
 
     /// The next value.
     pub(super) fn value(&mut self) -> Option<&'a RawValue> {
+        Some(self.split(Self::skip)?.1)
+    }
+
+    /// The next value, which `read` reads, and what it made of it.
+    pub(super) fn split<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<(T, &'a RawValue)> {
         self.peek()?;
         let start = self.at;
-        self.skip()?;
-        raw(&self.text[start..self.at])
+        let read = read(self)?;
+        Some((read, raw(&self.text[start..self.at])?))
     }
 
     /// A key with its quotes, and the colon behind it.

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use super::scan::{Element, Members, Text, elements, span};
+use super::scan::{Element, Members, Text, span};
 use super::tools::ToolPart;
 
 /// The author of a message.
@@ -132,17 +132,14 @@ impl<'a> Message<'a> {
 /// Reads a `content` member: a string, or an array of objects with a `type`. `kind_of` gives the kind of an object with
 /// this type, `string_kind` is the kind of a string.
 pub(super) fn content<'a>(
-    content: Option<&'a str>,
+    members: &mut Members<'a>,
     mut kind_of: impl FnMut(&str, &Members<'a>) -> BlockKind,
     string_kind: BlockKind,
 ) -> (Content<'a>, Vec<Block<'a>>) {
-    let Some(raw) = content else {
-        return (Content::None, Vec::new());
-    };
-    if let Some(text) = Text::of(raw) {
-        return (Content::String(raw), vec![Block::of_string(string_kind, text)]);
+    if let Some(text) = members.text("content") {
+        return (Content::String(text.literal()), vec![Block::of_string(string_kind, text)]);
     }
-    let Some(elements) = elements(raw) else {
+    let Some(elements) = members.take_elements("content") else {
         return (Content::None, Vec::new());
     };
     let block = |element: Element<'a>| {

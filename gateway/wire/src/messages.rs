@@ -25,7 +25,7 @@ pub(super) fn messages(conversation: Option<Conversation<'_>>) -> Result<Vec<Mes
 }
 
 fn message<'a>(element: Element<'a>) -> Message<'a> {
-    let members = element.object().unwrap_or_default();
+    let mut members = element.object().unwrap_or_default();
     let mut tools = Vec::new();
     let kind_of = |name: &str, members: &Members<'a>| {
         tools.extend(ToolPart::of_block(name, members));
@@ -35,6 +35,6 @@ fn message<'a>(element: Element<'a>) -> Message<'a> {
             _ => BlockKind::Other,
         }
     };
-    let (content, blocks) = content(members.get("content"), kind_of, BlockKind::Text);
+    let (content, blocks) = content(&mut members, kind_of, BlockKind::Text);
     Message::new(role(members.text("role")), content, blocks, tools)
 }

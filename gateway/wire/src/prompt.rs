@@ -41,7 +41,7 @@ impl<'a> Prompt<'a> {
     /// [`ParseError`] if the body is not a request of this format. Its message is for the client's user.
     pub fn parse(format: WireFormat, body: &'a [u8]) -> Result<Prompt<'a>, ParseError> {
         let body = std::str::from_utf8(body).map_err(|error| ParseError::Json(error.to_string()))?;
-        let Body { members, conversation } = Body::of(body.trim_ascii(), format.conversation())?;
+        let Body { members, conversation } = Body::with_parts(body.trim_ascii(), format.conversation())?;
         let (system, messages) = match format {
             WireFormat::Chat => (Vec::new(), chat::messages(conversation)?),
             WireFormat::Messages => (messages::system(&members), messages::messages(conversation)?),

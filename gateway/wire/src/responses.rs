@@ -37,7 +37,7 @@ pub(super) fn items<'a>(
 }
 
 fn item(element: Element<'_>) -> Message<'_> {
-    let members = element.object().unwrap_or_default();
+    let mut members = element.object().unwrap_or_default();
     let kind = members.string("type").unwrap_or_default();
     let role = match &*kind {
         "message" | "" => role(members.text("role")),
@@ -55,6 +55,6 @@ fn item(element: Element<'_>) -> Message<'_> {
         "input_text" | "output_text" | "text" => BlockKind::Text,
         _ => BlockKind::Other,
     };
-    let (content, blocks) = content(members.get("content"), kind_of, BlockKind::Text);
+    let (content, blocks) = content(&mut members, kind_of, BlockKind::Text);
     Message::new(role, content, blocks, Vec::new())
 }

@@ -17,22 +17,80 @@ use super::surrogates::{Piece, decode_string};
 /// Each read of a nested value scans it again. `Body` and [`Element`] split nested values that are always read in the
 /// same pass.
 #[derive(Debug, Default)]
-pub struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub struct Members<'a> {
+    list: Vec<(Cow<'a, str>, &'a RawValue)>,
+    /// The members whose values were split in the same pass, by their places.
+    split: Vec<(usize, Vec<Element<'a>>)>,
+}
+
+/// What is split below an element of a conversation, in the same pass.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Nothing,
+    /// Of a message: its blocks, and its calls with their functions.
+    Message,
+    /// Of a block or a call.
+    Part,
+}
+
+impl Depth {
+    fn splits(self, key: &str) -> bool {
+        match self {
+            Depth::Nothing => false,
+            Depth::Message => key == "content" || key == "tool_calls",
+            Depth::Part => key == "function",
+        }
+    }
+
+    fn below(self) -> Depth {
+        if self == Depth::Message { Depth::Part } else { Depth::Nothing }
+    }
+}
 
 impl<'a> Members<'a> {
     /// Reads one object; `None` if `json` is something else.
     pub fn of(json: &'a str) -> Option<Members<'a>> {
-        if json.starts_with('{') { whole(json, Members::next) } else { None }
+        if json.starts_with('{') { whole(json, |scanner| Members::next(scanner, Depth::Nothing)) } else { None }
     }
 
     /// The next value, if it is an object.
-    fn next(scanner: &mut Scanner<'a>) -> Option<Members<'a>> {
-        let mut members = Vec::with_capacity(8);
+    fn next(scanner: &mut Scanner<'a>, depth: Depth) -> Option<Members<'a>> {
+        let mut members = Members { list: Vec::with_capacity(8), split: Vec::new() };
         scanner.members(|scanner, key| {
-            members.push((decoded(key), scanner.value()?));
+            let name = decoded(key);
+            let first = scanner.peek()?;
+            let value = if depth.splits(&name) && matches!(first, b'[' | b'{') {
+                let (split, value) = scanner.split(|scanner| match first {
+                    b'[' => Element::list(scanner, depth.below()),
+                    _ => Some(vec![Element::Object(Members::next(scanner, depth.below())?)]),
+                })?;
+                members.split.push((members.list.len(), split));
+                value
+            } else {
+                scanner.value()?
+            };
+            members.list.push((name, value));
             Some(())
         })?;
-        Some(Members(members))
+        Some(members)
+    }
+
+    /// The elements of the array `key`; `None` if it is not an array. Those that were split in the same pass are taken.
+    pub(super) fn take_elements(&mut self, key: &str) -> Option<Vec<Element<'a>>> {
+        self.take(key, '[').or_else(|| self.get(key).and_then(elements))
+    }
+
+    /// The members of the object `key`; empty if it is not an object. Those that were split in the same pass are taken.
+    pub(super) fn take_object(&mut self, key: &str) -> Members<'a> {
+        let taken = self.take(key, '{').and_then(|mut split| split.pop()?.object());
+        taken.unwrap_or_else(|| self.object(key))
+    }
+
+    /// What was split of the value of `key`, if it begins with this bracket.
+    fn take(&mut self, key: &str, bracket: char) -> Option<Vec<Element<'a>>> {
+        let at = self.list.iter().rposition(|(name, _)| name == key)?;
+        let split = self.split.iter().position(|(place, _)| *place == at)?;
+        self.list[at].1.get().starts_with(bracket).then(|| self.split.swap_remove(split).1)
     }
 
     /// The raw value of `key`. The last one of a repeated key counts, as in the parsers of all backends.
@@ -42,12 +100,12 @@ impl<'a> Members<'a> {
 
     /// The value of `key` in the type that serializes unchanged.
     pub fn raw(&self, key: &str) -> Option<&'a RawValue> {
-        self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
+        self.list.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
     /// Every member in its order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
-        self.0.iter().map(|(name, value)| (&**name, *value))
+        self.list.iter().map(|(name, value)| (&**name, *value))
     }
 
     /// The value of `key` if it is a string.
@@ -87,7 +145,7 @@ impl<'a> Members<'a> {
 
     /// The object's last value.
     pub(super) fn last(&self) -> Option<&'a str> {
-        self.0.last().map(|(_, value)| value.get())
+        self.list.last().map(|(_, value)| value.get())
     }
 
     /// The elements of the array `key`; empty if it is not an array.
@@ -110,11 +168,11 @@ impl<'a> Element<'a> {
     }
 
     /// The elements of the next value, if it is an array.
-    fn list(scanner: &mut Scanner<'a>) -> Option<Vec<Element<'a>>> {
+    fn list(scanner: &mut Scanner<'a>, depth: Depth) -> Option<Vec<Element<'a>>> {
         let mut list = Vec::new();
         scanner.elements(|scanner| {
             list.push(match scanner.peek()? {
-                b'{' => Element::Object(Members::next(scanner)?),
+                b'{' => Element::Object(Members::next(scanner, depth)?),
                 _ => Element::Other(scanner.value()?),
             });
             Some(())
@@ -141,7 +199,7 @@ impl<'a> Element<'a> {
 
 /// The elements of an array; `None` if `json` is something else.
 pub(super) fn elements(json: &str) -> Option<Vec<Element<'_>>> {
-    whole(json, Element::list)
+    whole(json, |scanner| Element::list(scanner, Depth::Nothing))
 }
 
 /// The whole text as `read` takes it; `None` if anything is left.
@@ -188,21 +246,30 @@ impl<'a> Body<'a> {
     /// # Errors
     /// [`ParseError`] if `json` is not a JSON object.
     pub(super) fn of(json: &'a str, key: &str) -> Result<Body<'a>, ParseError> {
+        Body::read(json, key, Depth::Nothing)
+    }
+
+    /// The same, with the parts of each message split in the same pass.
+    pub(super) fn with_parts(json: &'a str, key: &str) -> Result<Body<'a>, ParseError> {
+        Body::read(json, key, Depth::Message)
+    }
+
+    fn read(json: &'a str, key: &str, depth: Depth) -> Result<Body<'a>, ParseError> {
         let read = whole(json, |scanner| {
-            let mut members = Vec::with_capacity(16);
+            let mut members = Members { list: Vec::with_capacity(16), split: Vec::new() };
             let mut conversation = None;
             scanner.members(|scanner, name| {
                 let name = decoded(name);
                 if name != key {
-                    members.push((name, scanner.value()?));
+                    members.list.push((name, scanner.value()?));
                 } else if scanner.peek() == Some(b'[') {
-                    conversation = Some(Conversation::List(Element::list(scanner)?));
+                    conversation = Some(Conversation::List(Element::list(scanner, depth)?));
                 } else {
                     conversation = Some(Conversation::Other(scanner.value()?));
                 }
                 Some(())
             })?;
-            Some(Body { members: Members(members), conversation })
+            Some(Body { members, conversation })
         });
         read.ok_or_else(|| {
             // The parser whose errors name what is wrong and its place.
@@ -299,7 +366,7 @@ mod tests {
     #[test]
     fn bodies_split_with_any_type_of_conversation() {
         let shape = |json: &str| {
-            Body::of(json, "m").map(|body| {
+            Body::with_parts(json, "m").map(|body| {
                 let keys: Vec<_> = body.members.iter().map(|(key, _)| key.to_owned()).collect();
                 let conversation = body.conversation.map(|conversation| match conversation {
                     Conversation::List(list) => list
@@ -328,6 +395,43 @@ mod tests {
         }
         for broken in ["", "[]", "1", r#"{"m":[{]}"#, r#"{"m":[]} x"#, r#"{"m":[{"a":01}]}"#] {
             assert!(shape(broken).is_err(), "{broken}");
+        }
+    }
+
+    fn keys(members: &Members<'_>) -> String {
+        members.iter().map(|(key, raw)| format!("{key}={raw} ")).collect()
+    }
+
+    #[test]
+    fn parts_split_in_one_pass_are_those_that_are_read_again() {
+        for message in [
+            r#"{"content":[{"a":1},"b",{"content":[{"c":2}]}]}"#,
+            r#"{"content":[{"a":1}],"content":"x"}"#,
+            r#"{"content":"x","content":[{"a":1}]}"#,
+            r#"{"content":{"a":[1]},"tool_calls":{"b":1}}"#,
+            r#"{"tool_calls":[{"function":{"name":"f"}},{"function":[{"name":"g"}]},{"function":"h","function":{"i":1}},7]}"#,
+            r#"{"function":{"name":"not split here"}}"#,
+            "{}",
+        ] {
+            let shown = |elements: Option<Vec<Element<'_>>>, inner: fn(&mut Members<'_>) -> String| {
+                let element = |element| match element {
+                    Element::Object(mut members) => inner(&mut members),
+                    Element::Other(raw) => raw.to_string(),
+                };
+                elements.map(|elements| elements.into_iter().map(element).collect::<Vec<_>>())
+            };
+            let json = format!(r#"{{"m":[{message}]}}"#);
+            let Some(Conversation::List(mut list)) = Body::with_parts(&json, "m").unwrap().conversation else {
+                panic!()
+            };
+            let (mut split, whole) = (list.remove(0).object().unwrap(), Members::of(message).unwrap());
+            assert_eq!(keys(&split), keys(&whole), "{message}");
+            for key in ["content", "tool_calls", "function"] {
+                let again = shown(whole.get(key).and_then(elements), |call| keys(&call.object("function")));
+                let taken = shown(split.take_elements(key), |call| keys(&call.take_object("function")));
+                assert_eq!(taken, again, "{key} of {message}");
+                assert_eq!(keys(&split.take_object(key)), keys(&whole.object(key)), "{key} of {message}");
+            }
         }
     }
 

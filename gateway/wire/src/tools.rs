@@ -46,12 +46,12 @@ impl<'a> ToolPart<'a> {
     }
 
     /// Reads the `tool_calls` of a chat message, and the result if the message is one.
-    pub(super) fn of_chat(members: &Members<'a>) -> Vec<ToolPart<'a>> {
-        let call = |call: Members<'a>| {
-            let function = call.object("function");
+    pub(super) fn of_chat(members: &mut Members<'a>) -> Vec<ToolPart<'a>> {
+        let call = |mut call: Members<'a>| {
+            let function = call.take_object("function");
             ToolPart::call(call.text("id"), function.text("name"), function.get("arguments"))
         };
-        let calls = members.elements("tool_calls").into_iter();
+        let calls = members.take_elements("tool_calls").unwrap_or_default().into_iter();
         let result = ToolPart::result(members, "tool_call_id", "content");
         calls.filter_map(|element| element.object().and_then(call)).chain(result).collect()
     }
