@@ -15,6 +15,7 @@ mod direct;
 mod discovery;
 mod embeddings;
 mod fair;
+mod http1;
 mod known_models;
 mod load;
 pub mod metrics;

@@ -1,7 +1,7 @@
 //! The transport of requests to backends: two implementations behind one call.
 //!
 //! Model servers on this machine or in the local network speak plain HTTP/1.1. There Muninn's own cost is noticeable,
-//! so these requests use [`super::direct`]: hyper's client, polled in the same task as the client's connection.
+//! so these requests use [`super::direct`], in the same task as the client's connection.
 //! Requests that need TLS, HTTP/2 or a proxy use reqwest, because the network takes far longer than Muninn. Over TLS,
 //! HTTP/2 is negotiated if the backend offers it.
 
