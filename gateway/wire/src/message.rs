@@ -123,7 +123,7 @@ impl<'a> Message<'a> {
         self.blocks.iter().filter_map(|block| block.text.as_ref())
     }
 
-    /// What a human wrote in it, by `read` when it is first asked for.
+    /// The human text of the message. `read` is called once, at the first call.
     pub fn human(&self, read: impl FnOnce(&Message<'a>) -> String) -> &str {
         self.human.get_or_init(|| read(self))
     }

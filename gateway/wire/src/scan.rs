@@ -23,7 +23,7 @@ pub struct Members<'a> {
     split: Vec<(usize, Vec<Element<'a>>)>,
 }
 
-/// What is split below an element of a conversation, in the same pass.
+/// The values below an element of a conversation that are split in the same pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
     Nothing,
@@ -86,7 +86,7 @@ impl<'a> Members<'a> {
         taken.unwrap_or_else(|| self.object(key))
     }
 
-    /// What was split of the value of `key`, if it begins with this bracket.
+    /// The split value of `key`, if it begins with this bracket.
     fn take(&mut self, key: &str, bracket: char) -> Option<Vec<Element<'a>>> {
         let at = self.list.iter().rposition(|(name, _)| name == key)?;
         let split = self.split.iter().position(|(place, _)| *place == at)?;

@@ -25,7 +25,7 @@ pub(crate) struct Request {
 
 pub(crate) struct Connection {
     stream: TcpStream,
-    /// What is not sent yet of the request's head and body.
+    /// The unsent bytes of the request's head and body.
     unsent: [Bytes; 2],
     read: BytesMut,
     /// Whether the last read filled its room.
@@ -114,7 +114,7 @@ impl Connection {
         }
     }
 
-    /// What was read and not taken yet.
+    /// The received bytes that were not taken yet.
     pub(crate) fn buffer(&mut self) -> &mut BytesMut {
         &mut self.read
     }
@@ -128,7 +128,8 @@ impl Connection {
         self.unsent.iter().any(|bytes| !bytes.is_empty())
     }
 
-    /// Whether it can take a request: everything was sent and taken, and the server has neither closed it nor said more.
+    /// Whether the connection can take a request: no bytes are left to send or to take, and the server neither closed the
+    /// connection nor sent more.
     pub(crate) fn is_idle(&self) -> bool {
         let is_silent = || {
             let read = self.stream.try_read(&mut [0]);

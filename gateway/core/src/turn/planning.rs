@@ -32,7 +32,7 @@ pub struct PlanRequest<'a, 'p> {
     pub caller: &'a Caller,
     pub headers: &'a HeaderMap,
     pub prompt: &'a Prompt<'p>,
-    /// What headers and prompt say of the client.
+    /// The identity in the headers and the prompt.
     pub identity: &'a Identity<'a>,
     /// The backend's context window in tokens, where known.
     pub window: Option<u32>,
