@@ -22,7 +22,7 @@ use crate::partial::{self, Sample};
 use crate::prior_context::PriorContext;
 use crate::question::{self, Question};
 use crate::rank::{
-    Candidate, FileStatistics, Index, MAX_FILES, PostingsCache, Query, ScoredChunk, place_of, rank, rank_with, rate,
+    Candidate, FileStatistics, Index, MAX_FILES, PostingsCache, Query, ScoredChunk, WordScores, place_of, rank, rate,
 };
 use crate::relevance::{self, Evidence, Rejection};
 use crate::tuning::{Lists, RankedFile, Ranking, Tuning};
@@ -118,10 +118,10 @@ pub(crate) fn ranking(
     let snapshot = index.snapshot;
     let terms = PostingsCache::new(snapshot);
     let mut query = Query::new(&question, &terms);
-    let by_words = rank_with(&terms, index, &question, &query, (tuning.lists, keep));
+    let words = WordScores::of(&terms, &question, &query, tuning.lists);
+    let by_words = words.rank(index, &query, keep);
     query.near = near(vectors, snapshot, &question, text, tuning.lists);
-    let with_vectors =
-        (!query.near.is_empty()).then(|| rank_with(&terms, index, &question, &query, (tuning.lists, keep)));
+    let with_vectors = (!query.near.is_empty()).then(|| words.rank(index, &query, keep));
     let candidates = with_vectors.as_ref().unwrap_or(&by_words);
     let ranked = |file: usize, score: f32| RankedFile { path: snapshot.file(file).facts.path.clone(), score };
     let files = candidates.iter().map(|candidate| ranked(candidate.file, candidate.score));
@@ -324,7 +324,8 @@ fn gather(
     exploration.files = inputs.snapshot.map(Snapshot::len);
     let snapshot = index.snapshot;
     let lists = inputs.tuning.lists;
-    let mut candidates = rank_with(terms, index, question, &query, (lists, MAX_FILES));
+    let words = WordScores::of(terms, question, &query, lists);
+    let mut candidates = words.rank(index, &query, MAX_FILES);
     if Instant::now() >= limits.deadline {
         return Err(EmptyReason::DeadlineExceeded);
     }
@@ -361,7 +362,7 @@ fn gather(
         // repository, because some chunk is always the most similar one.
         query.near = near(inputs.vectors, snapshot, question, text, lists);
         if !query.near.is_empty() {
-            candidates = rank_with(terms, index, question, &query, (lists, MAX_FILES));
+            candidates = words.rank(index, &query, MAX_FILES);
         }
     }
     let packer = inputs.packer(question, &query, limits.deadline);

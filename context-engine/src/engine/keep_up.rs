@@ -78,21 +78,26 @@ impl Engine {
         let Some(mut indexer) = self.indexer.try_lock_until(until) else {
             return;
         };
-        let changes = watcher.as_ref().map_or(Changes::Everything, |watcher| {
-            watcher.settle(SETTLE.min(until.saturating_duration_since(Instant::now())));
-            watcher.changes()
+        // Questions that waited for the lock together need one catch-up.
+        if self.caught_up.lock().is_some_and(|began| began >= now) {
+            return;
+        }
+        let began = Instant::now();
+        let (is_settled, changes) = watcher.as_ref().map_or((true, Changes::Everything), |watcher| {
+            (watcher.settle(SETTLE.min(until.saturating_duration_since(began))), watcher.changes())
         });
-        match changes {
-            Changes::None => {}
+        let is_read = match changes {
+            Changes::None => true,
             Changes::Paths(paths) if paths.len() <= MAX_PATHS => {
                 let state = self.state();
                 let last = state.snapshot.unwrap_or_default();
                 self.publish(indexer.refresh_at(&self.worktree, &last, &paths).snapshot);
+                true
             }
             Changes::Paths(_) | Changes::Everything => {
                 if Instant::now() + self.last_walk() <= until {
                     // The error is ignored, because packing finds that the worktree is missing.
-                    self.refresh_all(&mut indexer, &()).ok();
+                    self.refresh_all(&mut indexer, &()).is_ok()
                 } else if let Some(watcher) = watcher.as_ref().filter(|watcher| watcher.failure().is_none()) {
                     watcher.put_back();
                     drop(indexer);
@@ -101,11 +106,15 @@ impl Engine {
                     if watcher.wait_taken(until) {
                         drop(self.indexer.try_lock_until(until));
                     }
+                    return;
                 } else {
                     drop(indexer);
-                    self.refresh_in_background(until);
+                    return self.refresh_in_background(until);
                 }
             }
+        };
+        if is_settled && is_read {
+            *self.caught_up.lock() = Some(began);
         }
     }
 

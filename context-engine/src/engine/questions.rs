@@ -67,6 +67,7 @@ impl Engine {
             walking: AtomicBool::new(false),
             reloading: AtomicBool::new(false),
             to_embed: AtomicBool::new(false),
+            caught_up: Mutex::default(),
             embedding: Mutex::default(),
             settled: AtomicBool::new(false),
             walk_micros: AtomicU64::new(0),

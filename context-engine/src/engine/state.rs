@@ -2,6 +2,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Instant;
 
 use muninn_base::{Clock, RelPath, Supervisor};
 use muninn_index::vectors::{ByBlob, Vectors};
@@ -53,6 +54,8 @@ pub struct Engine {
     pub(crate) settings: EngineSettings,
     /// Held during a refresh. A concurrent refresh waits for the lock and then finds few changes.
     pub(crate) indexer: parking_lot::Mutex<Indexer>,
+    /// When the newest catch-up began that read all changes. Set while the indexer is held.
+    pub(crate) caught_up: Mutex<Option<Instant>>,
     /// The history is read after the files, by one thread at a time. A thread that finds the lock held does not read
     /// the history.
     pub(crate) history: Mutex<History>,

@@ -18,7 +18,7 @@ use super::probability::{self, CosineScale, Features, Least, Model, NAMES, prior
 use crate::citations::Citations;
 use crate::pack::{MAX_MEMORIES, MemoryCandidate};
 use crate::question::{self, Question};
-use crate::rank::{Candidate, Index, MAX_FILES, PostingsCache, Query, Statistics, rank_with};
+use crate::rank::{Candidate, Index, MAX_FILES, PostingsCache, Query, Statistics, WordScores};
 use crate::relevance::Evidence;
 use crate::tuning::Lists;
 
@@ -168,7 +168,7 @@ pub(crate) fn judge(
     let (candidates, code_cosine) = index.map_or_else(Default::default, |index| {
         let terms = PostingsCache::new(index.snapshot);
         let query = Query::new(&question, &terms);
-        let candidates = rank_with(&terms, index, &question, &query, (Lists::ALL, MAX_FILES));
+        let candidates = WordScores::of(&terms, &question, &query, Lists::ALL).rank(index, &query, MAX_FILES);
         let evidence = Evidence::of((worktree, index.snapshot), text, &question, &candidates, &terms);
         (candidates, evidence.code_cosine)
     });

@@ -112,8 +112,11 @@ impl<'a> PostingsCache<'a> {
 }
 
 /// The scores and concepts of all chunks, by chunk number; zero for a chunk without a match.
+#[derive(Clone)]
 pub(crate) struct ChunkScores {
     pub(crate) scores: Vec<f32>,
+    /// The best score of each file's chunks, by file number.
+    pub(crate) best: Vec<f32>,
     pub(crate) concepts: Vec<u64>,
     /// The concepts that each chunk defines.
     pub(crate) defines: Vec<u64>,

@@ -18,6 +18,6 @@ mod weights;
 
 pub(crate) use candidate::{Candidate, FileCounts, FileStatistics, Index, PostingsCache, ScoredChunk, Statistics};
 pub(super) use candidate::{ChunkScores, PART_WEIGHT};
-pub(crate) use score::{MAX_FILES, Query, rank, rank_with};
+pub(crate) use score::{MAX_FILES, Query, WordScores, rank};
 pub(crate) use usefulness::rate;
 pub(crate) use weights::place_of;

@@ -33,7 +33,8 @@ pub(super) fn by_path(snapshot: &Snapshot, named: &[NamedPath], chunks: &mut Chu
             let holds =
                 |doc: &u32| (snapshot.span(DocId(*doc)).first..=snapshot.span(DocId(*doc)).last).contains(&line);
             if let Some(number) = snapshot.spans_of(*file).find(holds) {
-                chunks.scores[number as usize] += NAMED_LINE * best;
+                let score = chunks.scores[number as usize] + NAMED_LINE * best;
+                chunks.set(snapshot, DocId(number), score);
             }
         }
         files.extend(matches);

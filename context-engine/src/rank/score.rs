@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use muninn_index::{Field, Snapshot};
 use muninn_text::lexical::{DocId, idf, saturation};
 
@@ -50,7 +52,8 @@ impl Statistics for Snapshot {
 
 impl Statistics for PostingsCache<'_> {
     fn frequency(&self, term: &str) -> u32 {
-        Statistics::frequency(self.snapshot, term)
+        let found = self.get(term);
+        u32::try_from(found.bodies.len().max(found.paths.len())).unwrap_or(u32::MAX)
     }
 
     fn documents(&self) -> usize {
@@ -140,70 +143,95 @@ impl Query {
 
 /// Returns the `keep` best files, best first. The order does not depend on the history of the index.
 pub(crate) fn rank(index: Index<'_>, question: &Question, query: &Query, lists: Lists, keep: usize) -> Vec<Candidate> {
-    rank_with(&PostingsCache::new(index.snapshot), index, question, query, (lists, keep))
+    WordScores::of(&PostingsCache::new(index.snapshot), question, query, lists).rank(index, query, keep)
 }
 
-/// Ranks files as [`rank`] does, with postings that may be known already.
-pub(crate) fn rank_with(
-    terms: &PostingsCache<'_>,
-    index: Index<'_>,
-    question: &Question,
-    query: &Query,
-    (lists, keep): (Lists, usize),
-) -> Vec<Candidate> {
-    let snapshot = index.snapshot;
-    let weights = RankWeights::of(terms, question, lists);
-    let mut chunks = chunk_scores(terms, question, query, (lists, &weights));
-    let (fused, path_concepts) = fused_scores(terms, query, &chunks, lists);
-    let headline = headline_scores(terms, question, query, (lists, &weights));
-    let meaning = vector_list::file_scores(snapshot, &query.near, |doc| weights.of_chunk(doc));
-    for (chunk, _) in &query.near {
-        chunks.add_candidate(*chunk);
-    }
-    let named_paths = if lists.has(Lists::NAMED) { &*question.paths } else { &[] };
-    let named = named::by_path(snapshot, named_paths, &mut chunks);
+/// What the words of a question say about files and chunks, before all other lists.
+pub(crate) struct WordScores<'a> {
+    question: &'a Question,
+    lists: Lists,
+    weights: RankWeights<'a>,
+    chunks: ChunkScores,
+    /// The sums of the measures, by file number.
+    fused: Vec<f32>,
+    /// The concepts in the paths, by file number.
+    path_concepts: Vec<u64>,
+    /// The sums for the headline alone; `None` without a headline.
+    headline: Option<Vec<f32>>,
+}
 
-    let factor = |file: usize| weights.of_file(file);
-    let mut scores = vec![0.0f32; snapshot.file_numbers()];
-    for (number, _) in snapshot.files() {
-        let named_path = if named.contains(&number) { NAMED_PATH } else { 0.0 };
-        let headline = headline.as_ref().map_or(0.0, |headline| headline[number]);
-        let meaning = meaning.get(&number).copied().unwrap_or(0.0);
-        scores[number] = (fused[number] + meaning + HEADLINE_WEIGHT * headline + named_path) * factor(number);
+impl<'a> WordScores<'a> {
+    pub(crate) fn of(terms: &PostingsCache<'a>, question: &'a Question, query: &Query, lists: Lists) -> Self {
+        let weights = RankWeights::of(terms, question, lists);
+        let chunks = chunk_scores(terms, question, query, (lists, &weights));
+        let (fused, path_concepts) = fused_scores(terms, query, &chunks, lists);
+        let headline = headline_scores(terms, question, query, (lists, &weights));
+        Self { question, lists, weights, chunks, fused, path_concepts, headline }
     }
-    let best = scores.iter().copied().fold(0.0, f32::max);
-    if lists.has(Lists::MESSAGES) {
-        let shares = messages::shares(index, question);
-        add(&mut scores, &shares, |file| messages::WEIGHT * best * factor(file));
-    }
-    let worked_with = if lists.has(Lists::HITS) { hits::shares(index, question) } else { Vec::new() };
-    add(&mut scores, &worked_with, |file| hits::WEIGHT * best * factor(file));
-    if lists.has(Lists::CO_CHANGE) {
-        let leaders = leading(snapshot, &scores, &chunks, co_change::LEADERS);
-        let lifts = co_change::lifts(index, &leaders);
-        add(&mut scores, &lifts, factor);
-    }
-    let candidate = |(score, file): (f32, usize)| {
-        let chunks = chunks.of(snapshot, file);
-        let path_concepts = path_concepts[file];
-        Candidate {
-            file,
-            score,
-            concepts: chunks.iter().fold(path_concepts, |all, chunk| all | chunk.concepts),
-            chunks,
-            path_concepts,
-            named: named.contains(&file),
-            remembered: worked_with.get(file).is_some_and(|share| *share >= hits::MIN_REPORTED_SHARE),
+
+    /// Returns the `keep` best files, best first, by the words and all other lists.
+    pub(crate) fn rank(&self, index: Index<'_>, query: &Query, keep: usize) -> Vec<Candidate> {
+        let Self { question, lists, weights, fused, path_concepts, headline, .. } = self;
+        let snapshot = index.snapshot;
+        let mut meaning = vec![0.0; snapshot.file_numbers()];
+        for (file, score) in vector_list::file_scores(snapshot, &query.near, |doc| weights.of_chunk(doc)) {
+            meaning[file] = score;
         }
-    };
-    let ranked = leading(snapshot, &scores, &chunks, keep);
-    ranked.into_iter().map(candidate).collect()
+        let named_paths = if lists.has(Lists::NAMED) { &*question.paths } else { &[] };
+        let mut chunks = Cow::Borrowed(&self.chunks);
+        let mut named = Vec::new();
+        if !query.near.is_empty() || !named_paths.is_empty() {
+            let chunks = chunks.to_mut();
+            for (chunk, _) in &query.near {
+                chunks.add_candidate(snapshot, *chunk);
+            }
+            named = named::by_path(snapshot, named_paths, chunks);
+        }
+
+        let factor = |file: usize| weights.of_file(file);
+        let mut scores = vec![0.0f32; snapshot.file_numbers()];
+        for (number, score) in scores.iter_mut().enumerate() {
+            let named_path = if named.contains(&number) { NAMED_PATH } else { 0.0 };
+            let headline = headline.as_ref().map_or(0.0, |headline| headline[number]);
+            let sum = fused[number] + meaning[number] + HEADLINE_WEIGHT * headline + named_path;
+            if sum > 0.0 {
+                *score = sum * factor(number);
+            }
+        }
+        let best = scores.iter().copied().fold(0.0, f32::max);
+        if lists.has(Lists::MESSAGES) {
+            let shares = messages::shares(index, question);
+            add(&mut scores, &shares, |file| messages::WEIGHT * best * factor(file));
+        }
+        let worked_with = if lists.has(Lists::HITS) { hits::shares(index, question) } else { Vec::new() };
+        add(&mut scores, &worked_with, |file| hits::WEIGHT * best * factor(file));
+        if lists.has(Lists::CO_CHANGE) {
+            let leaders = leading(snapshot, &scores, &chunks, co_change::LEADERS);
+            let lifts = co_change::lifts(index, &leaders);
+            add(&mut scores, &lifts, factor);
+        }
+        let candidate = |(score, file): (f32, usize)| {
+            let chunks = chunks.of(snapshot, file);
+            let path_concepts = path_concepts[file];
+            Candidate {
+                file,
+                score,
+                concepts: chunks.iter().fold(path_concepts, |all, chunk| all | chunk.concepts),
+                chunks,
+                path_concepts,
+                named: named.contains(&file),
+                remembered: worked_with.get(file).is_some_and(|share| *share >= hits::MIN_REPORTED_SHARE),
+            }
+        };
+        let ranked = leading(snapshot, &scores, &chunks, keep);
+        ranked.into_iter().map(candidate).collect()
+    }
 }
 
 /// Returns the `keep` best files with a match, with their scores, best first.
 fn leading(snapshot: &Snapshot, scores: &[f32], chunks: &ChunkScores, keep: usize) -> Vec<(f32, usize)> {
     let files = snapshot.files().map(|(number, _)| number);
-    let found = files.filter(|file| scores[*file] > 0.0 || chunks.any(snapshot, *file));
+    let found = files.filter(|file| scores[*file] > 0.0 || chunks.best[*file] > 0.0);
     let mut found: Vec<(f32, usize)> = found.map(|file| (scores[file], file)).collect();
     let path = |number: usize| &snapshot.file(number).facts.path;
     let order = |a: &(f32, usize), b: &(f32, usize)| b.0.total_cmp(&a.0).then_with(|| path(a.1).cmp(path(b.1)));
@@ -224,19 +252,16 @@ fn add(scores: &mut [f32], shares: &[f32], factor: impl Fn(usize) -> f32) {
 
 impl ChunkScores {
     /// Makes a chunk a candidate although no word of the question is in it.
-    fn add_candidate(&mut self, chunk: DocId) {
-        let score = &mut self.scores[chunk.0 as usize];
-        *score = score.max(f32::MIN_POSITIVE);
+    fn add_candidate(&mut self, snapshot: &Snapshot, chunk: DocId) {
+        let score = self.scores[chunk.0 as usize];
+        self.set(snapshot, chunk, score.max(f32::MIN_POSITIVE));
     }
 
-    fn best(&self, snapshot: &Snapshot, file: usize) -> f32 {
-        let range = snapshot.spans_of(file);
-        let scores = &self.scores[range.start as usize..range.end as usize];
-        scores.iter().copied().fold(0.0, f32::max)
-    }
-
-    fn any(&self, snapshot: &Snapshot, file: usize) -> bool {
-        self.best(snapshot, file) > 0.0
+    /// Sets a score that is not smaller than the chunk's.
+    pub(super) fn set(&mut self, snapshot: &Snapshot, chunk: DocId, score: f32) {
+        self.scores[chunk.0 as usize] = score;
+        let best = &mut self.best[snapshot.file_of(chunk)];
+        *best = best.max(score);
     }
 
     /// Returns the chunks of a file with a match, best first.
@@ -260,15 +285,11 @@ impl ChunkScores {
 /// Returns the sum of the measures, and the concepts in the path, by file number.
 fn fused_scores(terms: &PostingsCache<'_>, query: &Query, chunks: &ChunkScores, lists: Lists) -> (Vec<f32>, Vec<u64>) {
     let snapshot = terms.snapshot;
-    let mut best_chunks = vec![0.0; snapshot.file_numbers()];
-    for (number, _) in snapshot.files() {
-        best_chunks[number] = chunks.best(snapshot, number);
-    }
     let (paths, path_concepts) = path_scores(terms, query);
     let mut fused = vec![0.0; snapshot.file_numbers()];
     for (list, weight, scores) in [
         (Lists::FILES, 1.0, file_scores(terms, query)),
-        (Lists::CHUNKS, 1.0, best_chunks),
+        (Lists::CHUNKS, 1.0, chunks.best.clone()),
         (Lists::PATHS, PATH_WEIGHT, paths),
     ] {
         let best = scores.iter().copied().fold(0.0, f32::max);
@@ -304,7 +325,12 @@ fn chunk_scores(
     let snapshot = terms.snapshot;
     let (average, lengths) = (snapshot.average_length(), snapshot.lengths());
     let numbers = snapshot.chunk_numbers();
-    let mut chunks = ChunkScores { scores: vec![0.0; numbers], concepts: vec![0; numbers], defines: vec![0; numbers] };
+    let mut chunks = ChunkScores {
+        scores: vec![0.0; numbers],
+        best: vec![0.0; snapshot.file_numbers()],
+        concepts: vec![0; numbers],
+        defines: vec![0; numbers],
+    };
     for probe in &query.probes {
         let postings = terms.get(&probe.term);
         let (factor, bit) = (probe.weight * probe.idf, u64::from(probe.covers) << probe.concept);
@@ -322,13 +348,11 @@ fn chunk_scores(
             }
         }
     }
-    for (number, _) in snapshot.files() {
-        for number in snapshot.spans_of(number) {
-            let score = &mut chunks.scores[number as usize];
-            if *score > 0.0 {
-                *score *= weights.of_chunk(DocId(number));
-            }
-        }
+    for (number, score) in (0..).zip(&mut chunks.scores).filter(|(_, score)| **score > 0.0) {
+        let chunk = DocId(number);
+        *score *= weights.of_chunk(chunk);
+        let best = &mut chunks.best[snapshot.file_of(chunk)];
+        *best = best.max(*score);
     }
     chunks
 }

@@ -74,7 +74,7 @@ impl Means {
     pub(super) const OF_HOOKS: Means = Means { shell: true, mcp: false };
 
     pub(super) fn of(prompt: &Prompt<'_>) -> Means {
-        let mcp = prompt.tool_names().iter().any(|name| name.contains("muninn"));
+        let mcp = prompt.tool_names().any(|name| name.contains("muninn"));
         Means { shell: has_shell(prompt), mcp }
     }
 

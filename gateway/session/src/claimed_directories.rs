@@ -97,8 +97,8 @@ fn directory_in(text: &Passage<'_>) -> Option<String> {
         return None;
     }
     let text = text.decoded();
-    if let Some((_, rest)) = text.rsplit_once("<cwd>") {
-        return rest.split_once("</cwd>").map(|(path, _)| path.trim().to_owned());
+    if let Some(at) = ELEMENT.find_iter(text.as_bytes()).last() {
+        return text[at + ELEMENT.needle().len()..].split_once("</cwd>").map(|(path, _)| path.trim().to_owned());
     }
     let last = LINE_MARKS.iter().filter_map(|mark| {
         let marks = mark.find_iter(text.as_bytes());

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use muninn_wire::{Element, Message, Prompt, Role};
+use muninn_wire::{Message, Prompt, Role};
 
 use super::human::{human_text, without_packs};
 
@@ -35,8 +35,9 @@ impl DerivedId {
                 part(b's', text.trim_end());
             }
         }
-        for name in tool_names(prompt) {
-            part(b't', &name);
+        // Schemas are left out: they may carry cache markers.
+        for name in prompt.tools.iter().filter_map(|tool| tool.name.as_deref()) {
+            part(b't', name);
         }
         for message in &prompt.messages[..first] {
             for text in message.texts() {
@@ -59,17 +60,6 @@ impl fmt::Debug for DerivedId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "DerivedId({self})")
     }
-}
-
-/// The names of the tools. Schemas are left out: they may carry cache markers.
-fn tool_names(prompt: &Prompt<'_>) -> Vec<String> {
-    let name = |tool: Element<'_>| {
-        let members = tool.object()?;
-        let named = members.string("name");
-        let named = named.or_else(|| members.object("function").string("name"));
-        named.or_else(|| members.string("type")).map(|name| name.into_owned())
-    };
-    prompt.members.elements("tools").into_iter().filter_map(name).collect()
 }
 
 #[cfg(test)]

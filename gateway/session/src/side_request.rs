@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use http::HeaderMap;
 use memchr::memmem::Finder;
-use muninn_wire::{Element, Members, Message, Passage, Prompt, Role};
+use muninn_wire::{Element, Members, Message, Passage, Prompt, Role, WireFormat};
 
 use super::identity::is_subagent;
 
@@ -102,7 +102,8 @@ const RULES: [Rule; 15] = [
         // The item asks the vendor for a summary instead of an answer, and is the last one.
         matches: |request| {
             let body = request.prompt.body;
-            COMPACTION_TRIGGER.find(body.as_bytes()).is_some()
+            request.prompt.format == WireFormat::Responses
+                && COMPACTION_TRIGGER.find(body.as_bytes()).is_some()
                 && {
                     let items = Members::of(body.trim()).map(|members| members.elements("input")).unwrap_or_default();
                     matches!(items.last(), Some(Element::Object(item)) if item.string("type").as_deref() == Some("compaction_trigger"))
@@ -190,12 +191,9 @@ impl Request<'_> {
     }
 
     /// The type of the request's only tool.
-    fn only_tool_type(&self) -> Option<String> {
-        let tools = self.prompt.members.elements("tools");
-        let [Element::Object(tool)] = tools.as_slice() else {
-            return None;
-        };
-        tool.string("type").map(|name| name.into_owned())
+    fn only_tool_type(&self) -> Option<&str> {
+        let [tool] = self.prompt.tools.as_slice() else { return None };
+        tool.kind.as_deref()
     }
 }
 

@@ -59,5 +59,5 @@ pub use scan::decoded_texts;
 pub use scan::{Element, Members, Text};
 pub use splice::splice;
 pub use surrogates::{Joiner, Piece};
-pub use tools::{ToolPart, decoded_arguments, result_text};
+pub use tools::{DeclaredTool, ToolPart, decoded_arguments, result_text};
 pub use usage::UsageWatch;

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use super::scan::{Element, Members, Text, span};
-use super::tools::ToolPart;
+use super::tools::{DeclaredTool, ToolPart};
 
 /// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,8 +103,8 @@ pub struct Message<'a> {
     pub blocks: Vec<Block<'a>>,
     /// Its tool calls and tool results in order.
     pub tools: Vec<ToolPart<'a>>,
-    /// The list of tools that it declares for the model, as some items of a responses request do.
-    pub declared_tools: Option<&'a str>,
+    /// The tools that it declares for the model, as some items of a responses request do.
+    pub declared: Vec<DeclaredTool<'a>>,
     pub(super) human: OnceLock<String>,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Message<'a> {
         blocks: Vec<Block<'a>>,
         tools: Vec<ToolPart<'a>>,
     ) -> Message<'a> {
-        Message { role, content, blocks, tools, declared_tools: None, human: OnceLock::new() }
+        Message { role, content, blocks, tools, declared: Vec::new(), human: OnceLock::new() }
     }
 
     /// The texts of its blocks in order.
@@ -156,12 +156,6 @@ pub(super) fn content<'a>(
         Block { kind, text, last }
     };
     (Content::List, elements.into_iter().map(block).collect())
-}
-
-/// The member `tools` if it is a non-empty list.
-pub(super) fn declared_tools<'a>(members: &Members<'a>) -> Option<&'a str> {
-    let tools = members.get("tools")?;
-    (tools.starts_with('[') && tools[1..].trim_ascii_start() != "]").then_some(tools)
 }
 
 pub(super) fn role(name: Option<Text<'_>>) -> Role {

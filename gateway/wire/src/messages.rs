@@ -6,14 +6,14 @@ use super::parse_error::ParseError;
 use super::scan::{Conversation, Element, Members, Text};
 use super::tools::ToolPart;
 
-pub(super) fn system<'a>(members: &Members<'a>) -> Vec<Passage<'a>> {
+pub(super) fn system<'a>(members: &mut Members<'a>) -> Vec<Passage<'a>> {
     let Some(raw) = members.get("system") else {
         return Vec::new();
     };
     match Text::of(raw) {
         Some(text) => vec![text.into()],
         None => {
-            let blocks = members.elements("system").into_iter();
+            let blocks = members.take_elements("system").unwrap_or_default().into_iter();
             blocks.filter_map(|block| Some(block.object()?.text("text")?.into())).collect()
         }
     }

@@ -3,13 +3,13 @@
 //! The three wire formats share one view. The ledger, the rules for side requests and the search for a question need
 //! the same facts in each: the author, the order and the offset of each text. The per-format files find them.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use super::insertion::Insertion;
-use super::message::{Block, BlockKind, Content, Message, Passage, Role, declared_tools};
+use super::message::{Block, BlockKind, Content, Message, Passage, Role};
 use super::parse_error::ParseError;
-use super::scan::{Body, Element, Members, Text, elements, span};
+use super::scan::{Body, Members, Text, span};
+use super::tools::DeclaredTool;
 use super::{WireFormat, chat, messages, responses};
 
 /// A request's body as turns.
@@ -21,6 +21,8 @@ pub struct Prompt<'a> {
     pub body: &'a str,
     /// Top-level system text (`system`, `instructions`).
     pub system: Vec<Passage<'a>>,
+    /// The tools that the member `tools` declares.
+    pub tools: Vec<DeclaredTool<'a>>,
     /// The conversation.
     pub messages: Vec<Message<'a>>,
 }
@@ -41,13 +43,14 @@ impl<'a> Prompt<'a> {
     /// [`ParseError`] if the body is not a request of this format. Its message is for the client's user.
     pub fn parse(format: WireFormat, body: &'a [u8]) -> Result<Prompt<'a>, ParseError> {
         let body = std::str::from_utf8(body).map_err(|error| ParseError::Json(error.to_string()))?;
-        let Body { members, conversation } = Body::with_parts(body.trim_ascii(), format.conversation())?;
+        let Body { mut members, conversation } = Body::with_parts(body.trim_ascii(), format.conversation())?;
         let (system, messages) = match format {
             WireFormat::Chat => (Vec::new(), chat::messages(conversation)?),
-            WireFormat::Messages => (messages::system(&members), messages::messages(conversation)?),
+            WireFormat::Messages => (messages::system(&mut members), messages::messages(conversation)?),
             WireFormat::Responses => (responses::instructions(&members), responses::items(conversation, &members)?),
         };
-        Ok(Prompt { format, members, body, system, messages })
+        let tools = DeclaredTool::list(&mut members);
+        Ok(Prompt { format, members, body, system, tools, messages })
     }
 
     /// The model's name from the client.
@@ -68,23 +71,16 @@ impl<'a> Prompt<'a> {
 
     /// Whether the request declares tools, as a member or in the conversation.
     pub fn has_tools(&self) -> bool {
-        self.tool_lists().next().is_some()
+        self.declared_tools().next().is_some()
     }
 
-    /// The names of the tools that the client declares. A tool without a name has that of its type.
-    pub fn tool_names(&self) -> Vec<Cow<'a, str>> {
-        let name = |element: Element<'a>| {
-            let tool = element.object()?;
-            let function = || tool.object("function").string("name");
-            tool.string("name").or_else(function).or_else(|| tool.string("type"))
-        };
-        let lists = self.tool_lists().filter_map(elements);
-        lists.flatten().filter_map(name).collect()
+    /// The names of the tools that the client declares, as a member or in the conversation.
+    pub fn tool_names(&self) -> impl Iterator<Item = &str> {
+        self.declared_tools().filter_map(|tool| tool.name.as_deref())
     }
 
-    fn tool_lists(&self) -> impl Iterator<Item = &'a str> {
-        let in_messages = self.messages.iter().filter_map(|message| message.declared_tools);
-        declared_tools(&self.members).into_iter().chain(in_messages)
+    fn declared_tools(&self) -> impl Iterator<Item = &DeclaredTool<'a>> {
+        self.tools.iter().chain(self.messages.iter().flat_map(|message| &message.declared))
     }
 
     /// The index of the first message after the model's last one, where the newest turn starts.
@@ -284,7 +280,7 @@ mod tests {
         ] {
             let prompt = Prompt::parse(format, body.as_bytes()).unwrap();
             assert_eq!(prompt.has_tools(), has_tools, "{body}");
-            assert_eq!(prompt.tool_names(), vec!["f"; usize::from(has_tools)], "{body}");
+            assert_eq!(prompt.tool_names().collect::<Vec<_>>(), vec!["f"; usize::from(has_tools)], "{body}");
         }
     }
 

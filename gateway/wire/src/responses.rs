@@ -1,9 +1,9 @@
 //! Reads requests in the responses format: `input` is a string or a list of items. Only some items are messages.
 
-use super::message::{Block, BlockKind, Content, Message, Passage, Role, content, declared_tools, role};
+use super::message::{Block, BlockKind, Content, Message, Passage, Role, content, role};
 use super::parse_error::ParseError;
 use super::scan::{Conversation, Element, Members, Text};
-use super::tools::ToolPart;
+use super::tools::{DeclaredTool, ToolPart};
 
 /// The types of items that declare tools: tools that the client adds (Codex sends all its tools like this), and results
 /// of the client's tool search.
@@ -48,8 +48,11 @@ fn item(element: Element<'_>) -> Message<'_> {
     };
     if !matches!(&*kind, "message" | "") {
         let tools = ToolPart::of_item(members.text("type"), &members).into_iter().collect();
-        let declared_tools = declared_tools(&members).filter(|_| DECLARING.contains(&&*kind));
-        return Message { declared_tools, ..Message::new(role, Content::None, Vec::new(), tools) };
+        let declared = DECLARING.contains(&&*kind).then(|| DeclaredTool::list(&mut members));
+        return Message {
+            declared: declared.unwrap_or_default(),
+            ..Message::new(role, Content::None, Vec::new(), tools)
+        };
     }
     let kind_of = |name: &str, _: &Members<'_>| match name {
         "input_text" | "output_text" | "text" => BlockKind::Text,

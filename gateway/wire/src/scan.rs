@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::ParseError;
-use super::json::Scanner;
+use super::json::{Key, Scanner, raw};
 use super::surrogates::{Piece, decode_string};
 
 /// An object's members in their order. Each value is a slice of the parsed text. Repeated keys are kept.
@@ -18,18 +18,20 @@ use super::surrogates::{Piece, decode_string};
 /// same pass.
 #[derive(Debug, Default)]
 pub struct Members<'a> {
-    list: Vec<(Cow<'a, str>, &'a RawValue)>,
+    list: Vec<(Cow<'a, str>, &'a str)>,
     /// The members whose values were split in the same pass, by their places.
     split: Vec<(usize, Vec<Element<'a>>)>,
 }
 
-/// The values below an element of a conversation that are split in the same pass.
+/// The values below a body, or an element of its conversation, that are split in the same pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
     Nothing,
+    /// Of a body: its tools with their functions, and its system blocks.
+    Body,
     /// Of a message: its blocks, and its calls with their functions.
     Message,
-    /// Of a block or a call.
+    /// Of a block, a call or a tool.
     Part,
 }
 
@@ -37,13 +39,17 @@ impl Depth {
     fn splits(self, key: &str) -> bool {
         match self {
             Depth::Nothing => false,
+            Depth::Body => key == "tools" || key == "system",
             Depth::Message => key == "content" || key == "tool_calls",
             Depth::Part => key == "function",
         }
     }
 
     fn below(self) -> Depth {
-        if self == Depth::Message { Depth::Part } else { Depth::Nothing }
+        match self {
+            Depth::Body | Depth::Message => Depth::Part,
+            Depth::Nothing | Depth::Part => Depth::Nothing,
+        }
     }
 }
 
@@ -56,23 +62,25 @@ impl<'a> Members<'a> {
     /// The next value, if it is an object.
     fn next(scanner: &mut Scanner<'a>, depth: Depth) -> Option<Members<'a>> {
         let mut members = Members { list: Vec::with_capacity(8), split: Vec::new() };
-        scanner.members(|scanner, key| {
-            let name = decoded(key);
-            let first = scanner.peek()?;
-            let value = if depth.splits(&name) && matches!(first, b'[' | b'{') {
-                let (split, value) = scanner.split(|scanner| match first {
-                    b'[' => Element::list(scanner, depth.below()),
-                    _ => Some(vec![Element::Object(Members::next(scanner, depth.below())?)]),
-                })?;
-                members.split.push((members.list.len(), split));
-                value
-            } else {
-                scanner.value()?
-            };
-            members.list.push((name, value));
-            Some(())
-        })?;
+        scanner.members(|scanner, key| members.push_next(scanner, decoded(key), depth))?;
         Some(members)
+    }
+
+    /// Adds the next value as the one of `name`.
+    fn push_next(&mut self, scanner: &mut Scanner<'a>, name: Cow<'a, str>, depth: Depth) -> Option<()> {
+        let first = scanner.peek()?;
+        let value = if depth.splits(&name) && matches!(first, b'[' | b'{') {
+            let (split, value) = scanner.split(|scanner| match first {
+                b'[' => Element::list(scanner, depth.below()),
+                _ => Some(vec![Element::Object(Members::next(scanner, depth.below())?)]),
+            })?;
+            self.split.push((self.list.len(), split));
+            value
+        } else {
+            scanner.value()?
+        };
+        self.list.push((name, value));
+        Some(())
     }
 
     /// The elements of the array `key`; `None` if it is not an array. Those that were split in the same pass are taken.
@@ -90,22 +98,22 @@ impl<'a> Members<'a> {
     fn take(&mut self, key: &str, bracket: char) -> Option<Vec<Element<'a>>> {
         let at = self.list.iter().rposition(|(name, _)| name == key)?;
         let split = self.split.iter().position(|(place, _)| *place == at)?;
-        self.list[at].1.get().starts_with(bracket).then(|| self.split.swap_remove(split).1)
+        self.list[at].1.starts_with(bracket).then(|| self.split.swap_remove(split).1)
     }
 
     /// The raw value of `key`. The last one of a repeated key counts, as in the parsers of all backends.
     pub fn get(&self, key: &str) -> Option<&'a str> {
-        self.raw(key).map(RawValue::get)
+        self.list.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
     /// The value of `key` in the type that serializes unchanged.
     pub fn raw(&self, key: &str) -> Option<&'a RawValue> {
-        self.list.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
+        self.get(key).and_then(raw)
     }
 
     /// Every member in its order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
-        self.list.iter().map(|(name, value)| (&**name, *value))
+        self.list.iter().filter_map(|(name, value)| Some((&**name, raw(value)?)))
     }
 
     /// The value of `key` if it is a string.
@@ -145,7 +153,7 @@ impl<'a> Members<'a> {
 
     /// The object's last value.
     pub(super) fn last(&self) -> Option<&'a str> {
-        self.list.last().map(|(_, value)| value.get())
+        self.list.last().map(|(_, value)| *value)
     }
 
     /// The elements of the array `key`; empty if it is not an array.
@@ -173,7 +181,7 @@ impl<'a> Element<'a> {
         scanner.elements(|scanner| {
             list.push(match scanner.peek()? {
                 b'{' => Element::Object(Members::next(scanner, depth)?),
-                _ => Element::Other(scanner.value()?),
+                _ => Element::Other(raw(scanner.value()?)?),
             });
             Some(())
         })?;
@@ -246,27 +254,27 @@ impl<'a> Body<'a> {
     /// # Errors
     /// [`ParseError`] if `json` is not a JSON object.
     pub(super) fn of(json: &'a str, key: &str) -> Result<Body<'a>, ParseError> {
-        Body::read(json, key, Depth::Nothing)
+        Body::read(json, key, (Depth::Nothing, Depth::Nothing))
     }
 
-    /// The same, with the parts of each message split in the same pass.
+    /// The same, with the parts of each message, the tools and the system blocks split in the same pass.
     pub(super) fn with_parts(json: &'a str, key: &str) -> Result<Body<'a>, ParseError> {
-        Body::read(json, key, Depth::Message)
+        Body::read(json, key, (Depth::Body, Depth::Message))
     }
 
-    fn read(json: &'a str, key: &str, depth: Depth) -> Result<Body<'a>, ParseError> {
+    fn read(json: &'a str, key: &str, (own, of_message): (Depth, Depth)) -> Result<Body<'a>, ParseError> {
         let read = whole(json, |scanner| {
             let mut members = Members { list: Vec::with_capacity(16), split: Vec::new() };
             let mut conversation = None;
             scanner.members(|scanner, name| {
                 let name = decoded(name);
                 if name != key {
-                    members.list.push((name, scanner.value()?));
-                } else if scanner.peek() == Some(b'[') {
-                    conversation = Some(Conversation::List(Element::list(scanner, depth)?));
-                } else {
-                    conversation = Some(Conversation::Other(scanner.value()?));
+                    return members.push_next(scanner, name, own);
                 }
+                conversation = Some(match scanner.peek()? {
+                    b'[' => Conversation::List(Element::list(scanner, of_message)?),
+                    _ => Conversation::Other(raw(scanner.value()?)?),
+                });
                 Some(())
             })?;
             Some(Body { members, conversation })
@@ -280,8 +288,9 @@ impl<'a> Body<'a> {
 }
 
 /// A key without quotes and escapes.
-fn decoded(key: &str) -> Cow<'_, str> {
-    Text(key).decode()
+fn decoded(key: Key<'_>) -> Cow<'_, str> {
+    let text = Text(key.literal);
+    if key.has_escape { text.decode() } else { Cow::Borrowed(text.inner()) }
 }
 
 /// A JSON string as a slice of the body, with its quotes.

@@ -1,8 +1,35 @@
 //! Tool calls and tool results in the three formats.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
-use super::scan::{Members, Text, elements};
+use super::scan::{Element, Members, Text, elements};
+
+/// A tool that a request declares.
+#[derive(Debug)]
+pub struct DeclaredTool<'a> {
+    /// Its name. A tool without a name has that of its type.
+    pub name: Option<Cow<'a, str>>,
+    /// Its type, if it names one.
+    pub kind: Option<Cow<'a, str>>,
+}
+
+impl<'a> DeclaredTool<'a> {
+    /// Reads the member `tools`. An element that is no object has neither name nor type.
+    pub(super) fn list(members: &mut Members<'a>) -> Vec<DeclaredTool<'a>> {
+        let elements = members.take_elements("tools").unwrap_or_default();
+        elements.into_iter().map(DeclaredTool::of).collect()
+    }
+
+    fn of(element: Element<'a>) -> DeclaredTool<'a> {
+        let mut tool = element.object().unwrap_or_default();
+        let function = tool.take_object("function");
+        let kind = tool.string("type");
+        let name = tool.string("name").or_else(|| function.string("name")).or_else(|| kind.clone());
+        DeclaredTool { name, kind }
+    }
+}
 
 /// A tool call by the model, or its result from the client.
 #[derive(Debug, Clone, Copy)]

@@ -227,25 +227,27 @@ impl Snapshot {
     /// Number of chunks, or files for [`Field::Paths`], that contain a term.
     pub fn frequency(&self, field: Field, term: &str) -> u32 {
         if self.parts.iter().any(|part| part.gone.is_some()) {
-            return u32::try_from(self.lookup(field, term).len()).unwrap_or(u32::MAX);
+            return u32::try_from(self.postings(field, term).count()).unwrap_or(u32::MAX);
         }
         self.parts.iter().map(|part| part.index(field).frequency(term)).sum()
     }
 
     /// Postings of a term, sorted by number.
     pub fn lookup(&self, field: Field, term: &str) -> Vec<Posting> {
-        let mut found = Vec::new();
-        for part in &self.parts {
+        self.postings(field, term).collect()
+    }
+
+    fn postings(&self, field: Field, term: &str) -> impl Iterator<Item = Posting> {
+        self.parts.iter().flat_map(move |part| {
             let (first, gone) = match field {
                 Field::Paths => (part.first_file, part.gone.as_ref().map(|gone| &gone.files)),
                 Field::Bodies | Field::Names => (part.first_chunk, part.gone.as_ref().map(|gone| &gone.spans)),
             };
             let first = u32::try_from(first).unwrap_or(u32::MAX);
             let postings = part.index(field).postings(term);
-            let live = postings.filter(|(doc, _)| !gone.is_some_and(|gone| gone[doc.0 as usize]));
-            found.extend(live.map(|(doc, count)| Posting { number: first + doc.0, count }));
-        }
-        found
+            let live = postings.filter(move |(doc, _)| !gone.is_some_and(|gone| gone[doc.0 as usize]));
+            live.map(move |(doc, count)| Posting { number: first + doc.0, count })
+        })
     }
 
     /// The graph of definitions, imports and calls. Built on first use, which takes a fraction of a second for a

@@ -1,11 +1,13 @@
 //! One connection and what was read of it.
 
 use std::io::{self, IoSlice};
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::{HeaderMap, Method};
 use tokio::net::TcpStream;
+use tokio_util::io::poll_read_buf;
 
 use super::head::{self, AnswerHead};
 
@@ -97,21 +99,14 @@ impl Connection {
     }
 
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.stream.poll_read_ready(context))?;
-            if self.read.capacity() - self.read.len() < LEAST_ROOM {
-                self.read.reserve(BUFFERS[usize::from(self.reads_much)]);
-            }
-            let room = self.read.capacity() - self.read.len();
-            match self.stream.try_read_buf(&mut self.read) {
-                Ok(length) => {
-                    self.reads_much = length == room;
-                    return Poll::Ready(Ok(length));
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Poll::Ready(Err(error)),
-            }
+        if self.read.capacity() - self.read.len() < LEAST_ROOM {
+            self.read.reserve(BUFFERS[usize::from(self.reads_much)]);
         }
+        let room = self.read.capacity() - self.read.len();
+        // A read that does not fill its room is the last one until more arrives, which saves a call that finds nothing.
+        let length = ready!(poll_read_buf(Pin::new(&mut self.stream), context, &mut self.read))?;
+        self.reads_much = length == room;
+        Poll::Ready(Ok(length))
     }
 
     /// The received bytes that were not taken yet.

@@ -1,6 +1,7 @@
 //! The conversations of the newest receipts, so that those of one conversation are found without reading the others.
 
-use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
 use rusqlite::Connection;
@@ -17,6 +18,8 @@ pub(super) const KEPT: usize = 400;
 pub(super) struct RecentReceipts {
     newest: i64,
     known: VecDeque<Known>,
+    /// The number of known receipts of each conversation.
+    counts: HashMap<String, usize>,
     read: Option<ReadState>,
 }
 
@@ -55,7 +58,8 @@ impl RecentReceipts {
     /// or later.
     pub(super) fn lack(&self, (asked, file, generation): (&ReceiptsOf<'_>, FileId, u64)) -> bool {
         let is_read = |read: ReadState| read.file == file && read.generation >= generation && read.as_of >= asked.as_of;
-        self.read.is_some_and(is_read) && self.among_known(asked).next().is_none()
+        self.read.is_some_and(is_read)
+            && (!self.counts.contains_key(asked.conversation) || self.among_known(asked).next().is_none())
     }
 
     /// The ids and bodies of those that are asked for, among at most [`KEPT`], newest first. `state` is that of the connection's
@@ -97,9 +101,20 @@ impl RecentReceipts {
             // A damaged receipt has no conversation here; reading it whole reports the error.
             let named = serde_json::from_slice::<Named>(row.get_ref(1)?.as_bytes()?).unwrap_or_default();
             let Named { session, derived, first_words } = named;
-            self.known.push_back(Known { seq: self.newest, conversation: session.or(derived), first_words });
+            let conversation = session.or(derived);
+            if let Some(name) = &conversation {
+                *self.counts.entry(name.clone()).or_default() += 1;
+            }
+            self.known.push_back(Known { seq: self.newest, conversation, first_words });
         }
-        self.known.drain(..self.known.len().saturating_sub(KEPT));
+        for forgotten in self.known.drain(..self.known.len().saturating_sub(KEPT)) {
+            if let Some(Entry::Occupied(mut count)) = forgotten.conversation.map(|name| self.counts.entry(name)) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
+        }
         Ok(())
     }
 }

@@ -119,12 +119,12 @@ fn plain(name: &str) -> String {
 /// Whether the client declares a tool that can show the text of files.
 pub fn has_file_tools(prompt: &Prompt<'_>) -> bool {
     let shows = |name: &str| matches!(Tool::of(&plain(name)), Some(Tool::Reads | Tool::Runs));
-    prompt.tool_names().iter().any(|name| shows(name))
+    prompt.tool_names().any(|name| shows(name))
 }
 
 /// Whether the client declares a tool that runs commands.
 pub fn has_shell(prompt: &Prompt<'_>) -> bool {
-    prompt.tool_names().iter().any(|name| Tool::of(&plain(name)) == Some(Tool::Runs))
+    prompt.tool_names().any(|name| Tool::of(&plain(name)) == Some(Tool::Runs))
 }
 
 /// A call of a known tool.
