@@ -13,6 +13,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use parking_lot::Mutex;
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::normal::{fold, normalised};
@@ -43,11 +44,29 @@ pub const fn has_terms_of(version: u32) -> bool {
     TERMS_VERSION == version
 }
 
+/// Words with their stems.
+type Stems = HashMap<Box<str>, Box<str>>;
+
+/// The stems that dropped tokenizers have found, for new ones: questions of one repository share most of their words.
+static FOUND: Mutex<Vec<Stems>> = Mutex::new(Vec::new());
+/// The most of them that are kept, and the most stems that one may have. A tokenizer of whole files has more.
+const MAX_FOUND: usize = 4;
+const MAX_FOUND_STEMS: usize = 1 << 13;
+
 /// Splits text into terms. It caches stems: reuse it for many texts.
 pub struct Tokenizer {
     stemmer: Stemmer,
-    stems: HashMap<Box<str>, Box<str>>,
+    stems: Stems,
     lower: String,
+}
+
+impl Drop for Tokenizer {
+    fn drop(&mut self) {
+        let mut found = FOUND.lock();
+        if found.len() < MAX_FOUND && (1..=MAX_FOUND_STEMS).contains(&self.stems.len()) {
+            found.push(std::mem::take(&mut self.stems));
+        }
+    }
 }
 
 /// The side of a search that terms are for.
@@ -67,7 +86,8 @@ impl Default for Tokenizer {
 impl Tokenizer {
     /// Creates a tokenizer for English prose, any programming language and any script.
     pub fn new() -> Self {
-        Self { stemmer: Stemmer::create(Algorithm::English), stems: HashMap::new(), lower: String::new() }
+        let stems = FOUND.lock().pop().unwrap_or_default();
+        Self { stemmer: Stemmer::create(Algorithm::English), stems, lower: String::new() }
     }
 
     /// Calls `emit` with every term of a text that is to be found, in order, repetitions included.
