@@ -65,6 +65,32 @@ fn without_a_watcher_a_question_sees_edits_also_after_a_slow_walk() {
 }
 
 #[test]
+fn questions_at_once_each_see_the_edit_before_them() {
+    let repo = Repo::service();
+    for watches in [true, false] {
+        let engine = Arc::new(repo.engine_with(EngineSettings::default()));
+        if !watches {
+            engine.refuse_watching();
+        }
+        engine.refresh(&()).unwrap();
+        engine.watch();
+        std::thread::scope(|threads| {
+            for animal in ["zebra", "okapi", "quagga", "tapir"] {
+                let (repo, engine) = (&repo, &engine);
+                threads.spawn(move || {
+                    for turn in 0..8 {
+                        let word = format!("{animal}{}", char::from(b'a' + turn));
+                        repo.write(&format!("src/{animal}.rs"), format!("fn paint_{word}() {{}}\n"));
+                        let found = ask(engine, &format!("where is `paint_{word}`"));
+                        assert_eq!(files(&found).first(), Some(&format!("src/{animal}.rs").as_str()), "{word}");
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
 fn a_second_refresh_parses_only_changed_files() {
     let repo = Repo::service();
     let engine = repo.ready();

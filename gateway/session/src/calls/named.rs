@@ -119,7 +119,7 @@ fn plain(name: &str) -> String {
 /// Whether the client declares a tool that can show the text of files.
 pub fn has_file_tools(prompt: &Prompt<'_>) -> bool {
     let shows = |name: &str| matches!(Tool::of(&plain(name)), Some(Tool::Reads | Tool::Runs));
-    prompt.tool_names().any(|name| shows(name))
+    prompt.tool_names().any(shows)
 }
 
 /// Whether the client declares a tool that runs commands.
