@@ -146,7 +146,7 @@ pub(crate) fn rank(index: Index<'_>, question: &Question, query: &Query, lists: 
     WordScores::of(&PostingsCache::new(index.snapshot), question, query, lists).rank(index, query, keep)
 }
 
-/// What the words of a question say about files and chunks, before all other lists.
+/// The scores of files and chunks by the words of a question. The other lists of a ranking are added to them.
 pub(crate) struct WordScores<'a> {
     question: &'a Question,
     lists: Lists,
@@ -169,7 +169,7 @@ impl<'a> WordScores<'a> {
         Self { question, lists, weights, chunks, fused, path_concepts, headline }
     }
 
-    /// Returns the `keep` best files, best first, by the words and all other lists.
+    /// Adds the scores of the other lists, and returns the `keep` best files, best first.
     pub(crate) fn rank(&self, index: Index<'_>, query: &Query, keep: usize) -> Vec<Candidate> {
         let Self { question, lists, weights, fused, path_concepts, headline, .. } = self;
         let snapshot = index.snapshot;
